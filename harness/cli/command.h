@@ -1,0 +1,54 @@
+// What every subcommand shares. One file per subcommand adds itself to the parser; main only dispatches.
+#ifndef CAPBENCH_HARNESS_CLI_COMMAND_H_
+#define CAPBENCH_HARNESS_CLI_COMMAND_H_
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "harness/runner/install.h"
+#include "harness/suite/suite.h"
+
+namespace capbench::cli {
+
+// What the chosen subcommand does; returns the exit status.
+using Action = std::function<int()>;
+
+struct Session {
+  runner::Install install;
+  Action action;  // set by the subcommand that the command line names
+};
+
+void add_doctor(CLI::App& app, Session& session);
+void add_plan(CLI::App& app, Session& session);
+void add_run(CLI::App& app, Session& session);
+void add_exclude(CLI::App& app, Session& session);
+void add_report(CLI::App& app, Session& session);
+void add_models(CLI::App& app, Session& session);
+void add_probe(CLI::App& app, Session& session);
+void add_shim(CLI::App& app, Session& session);
+
+// Prints "capbench: ERROR" to stderr and returns its exit status.
+int fail(const Error& error);
+
+// Data goes to stdout. A full disk behind it is an error, not silence.
+int print_data(std::string_view text);
+
+// To the file, or to stdout if `out` is empty.
+int write_output(const std::string& out, std::string_view text);
+
+struct LoadedSuite {
+  suite::Suite suite;
+  std::filesystem::path folder;  // that relative names in the suite start from
+};
+Result<LoadedSuite> load_suite(const std::string& path);
+
+// --db, or the default place; its folder is made when `create`.
+Result<std::filesystem::path> store_path(const std::string& option, bool create);
+
+}  // namespace capbench::cli
+
+#endif  // CAPBENCH_HARNESS_CLI_COMMAND_H_

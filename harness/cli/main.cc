@@ -1,0 +1,33 @@
+#include "harness/cli/command.h"
+#include "harness/runner/version.h"
+
+int main(int argc, char** argv) {
+  using namespace capbench;
+  cli::Session session;
+  session.install = runner::find_install(argv[0]);
+  CLI::App app{"Reproducible benchmarks of local LLMs: which device capability is each speedup worth?", "capbench"};
+  app.set_version_flag("--version", "capbench " + std::string(runner::kVersion));
+  app.require_subcommand(1);
+  app.footer(
+      "Exit status: 0 done; 1 a finding (a trial not ok, a failed check); 2 wrong usage or input;\n"
+      "3 this machine cannot do it; 130 interrupted.\n"
+      "Examples:\n"
+      "  capbench doctor suites/quickstart.json\n"
+      "  capbench run suites/quickstart.json --db results.db\n"
+      "  capbench report speedup --db results.db");
+  cli::add_doctor(app, session);
+  cli::add_plan(app, session);
+  cli::add_run(app, session);
+  cli::add_exclude(app, session);
+  cli::add_report(app, session);
+  cli::add_models(app, session);
+  cli::add_probe(app, session);
+  cli::add_shim(app, session);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version come here as well, with status 0; every real usage error is 2.
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return session.action ? session.action() : 2;
+}

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/cli/command.h"
+#include "harness/runner/progress.h"
+#include "harness/runner/run.h"
+#include "harness/runner/stop_signal.h"
+
+namespace capbench::cli {
+namespace {
+
+struct Options {
+  std::string suite;
+  std::string db;
+  std::string only;
+  std::optional<std::uint64_t> seed;
+  bool resume = false;
+  bool quiet = false;
+  bool no_wait = false;
+};
+
+std::unique_ptr<runner::Progress> make_progress(bool quiet) {
+  if (quiet) return runner::make_quiet_progress();
+  if (::isatty(STDERR_FILENO) == 0) return runner::make_plain_progress();
+  winsize size = {};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return runner::make_terminal_progress(known ? size.ws_col : 80);
+}
+
+int summarize(const runner::RunSummary& summary, const std::string& db, const std::string& suite) {
+  std::string counts;
+  std::size_t ok = 0;
+  std::size_t recorded = 0;
+  for (const auto& [status, count] : summary.by_status) {
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, status);
+    recorded += count;
+    if (status == "ok") ok = count;
+  }
+  fmt::print(stderr, "{} of {} trials in the store{}{}; {} ran now\n", recorded, summary.planned,
+             counts.empty() ? "" : ": ", counts, summary.ran);
+  if (summary.interrupted) {
+    fmt::print(stderr, "interrupted; to go on: capbench run {} --db {} --resume\n", suite, db);
+    return 130;
+  }
+  fmt::print(stderr, "the table: capbench report speedup --db {}\n", db);
+  return ok == summary.planned ? 0 : 1;
+}
+
+int run(const Session& session, const Options& options) {
+  auto loaded = load_suite(options.suite);
+  if (!loaded) return fail(loaded.error());
+  auto path = store_path(options.db, true);
+  if (!path) return fail(path.error());
+  auto store = schema::Store::open(*path, schema::OpenMode::kCreate);
+  if (!store) return fail(store.error());
+  const runner::StopSignal stop;
+  auto progress = make_progress(options.quiet);
+  runner::RunOptions run_options;
+  run_options.resume = options.resume;
+  run_options.only = options.only;
+  run_options.seed = options.seed;
+  run_options.wait_for_machine = !options.no_wait;
+  auto summary =
+      runner::run_suite(loaded->suite, loaded->folder, *store, session.install, run_options, *progress, stop);
+  progress.reset();  // a bar must be gone before anything else is printed
+  if (!summary) return fail(summary.error());
+  return summarize(*summary, path->string(), options.suite);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a suite: every trial a fresh process, every sample kept");
+  command->add_option("SUITE", options->suite, "the suite file")->required();
+  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_flag("--resume", options->resume, "go on with this suite's newest run here: only what is missing");
+  command->add_option("--only", options->only, "only trials whose MODEL/WORKLOAD/ARM matches this pattern (* ? [])");
+  command->add_option("--seed", options->seed, "seed of the order within blocks [the suite's]");
+  command->add_flag("--quiet", options->quiet, "print only messages and trials that are not ok");
+  command->add_flag("--no-wait", options->no_wait, "give up if another capbench run is measuring on this machine");
+  command->footer(
+      "Ctrl-C ends the trial in flight and keeps all others. Exit status 1: a trial is not ok.\n"
+      "Examples:\n"
+      "  capbench run suites/quickstart.json\n"
+      "  capbench run suites/quickstart.json --db results.db --resume\n"
+      "  capbench run suites/quickstart.json --only '*/stock'");
+  command->callback([&session, options] { session.action = [&session, options] { return run(session, *options); }; });
+}
+
+}  // namespace capbench::cli

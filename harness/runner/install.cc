@@ -1,0 +1,102 @@
+#include "harness/runner/install.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "base/file.h"
+
+namespace capbench::runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_program(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+constexpr std::string_view kGetLlamaBench = "`scripts/setup` (builds it), or name one in $CAPBENCH_LLAMA_BENCH";
+
+}  // namespace
+
+std::optional<fs::path> find_on_path(std::string_view name) {
+  const std::string path = variable("PATH");
+  std::string_view rest = path;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find(':');
+    const std::string_view folder = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    if (folder.empty()) continue;
+    const fs::path candidate = fs::path(folder) / name;
+    if (is_program(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+Install find_install(std::string_view argv0) {
+  Install install;
+  std::error_code error;
+  install.program = fs::read_symlink("/proc/self/exe", error);
+  fs::path invoked(argv0);
+  if (!invoked.has_parent_path()) {
+    if (const auto found = find_on_path(argv0)) invoked = *found;
+  }
+  install.invoked_dir = fs::absolute(invoked, error).parent_path();
+  const std::string cache = variable("XDG_CACHE_HOME");
+  const std::string home = variable("HOME");
+  if (!cache.empty()) {
+    install.cache = fs::path(cache) / "capbench";
+  } else if (!home.empty()) {
+    install.cache = fs::path(home) / ".cache" / "capbench";
+  } else {
+    install.cache = fs::temp_directory_path(error) / ("capbench-" + std::to_string(::getuid()));
+  }
+  return install;
+}
+
+Result<fs::path> find_llama_bench(const Install& install, const std::string& wanted, const fs::path& suite_dir) {
+  const auto missing = [](const std::string& what, const std::string& cause) {
+    return Error{ErrorKind::kMachine, what, cause, std::string(kGetLlamaBench)};
+  };
+  if (wanted.find('/') != std::string::npos) {
+    const fs::path path = (suite_dir / wanted).lexically_normal();
+    if (is_program(path)) return fs::absolute(path);
+    return missing(path.string(), "no such program");
+  }
+  if (!wanted.empty()) {
+    if (const auto found = find_on_path(wanted)) return fs::absolute(*found);
+    return missing(wanted, "not on the PATH");
+  }
+  if (const std::string named = variable("CAPBENCH_LLAMA_BENCH"); !named.empty()) {
+    if (is_program(named)) return fs::absolute(named);
+    return missing(named, "$CAPBENCH_LLAMA_BENCH names no program");
+  }
+  if (const auto found = find_on_path("llama-bench")) return fs::absolute(*found);
+  const fs::path built = (install.invoked_dir / ".." / "build" / "llama" / "llama-bench").lexically_normal();
+  if (is_program(built)) return built;
+  return missing("llama-bench", "not found");
+}
+
+Result<fs::path> find_shim(const Install& install, std::string_view domain) {
+  const std::string file = "libcapshim_" + std::string(domain) + ".so";
+  std::vector<fs::path> candidates;
+  if (const std::string folder = variable("CAPBENCH_SHIM_DIR"); !folder.empty()) candidates.push_back(fs::path(folder) / file);
+  const fs::path program_dir = install.program.parent_path();
+  candidates.push_back(program_dir / ".." / ".." / "shim" / domain / file);
+  candidates.push_back(program_dir / ".." / "lib" / "capbench" / file);
+  std::error_code error;
+  for (const fs::path& candidate : candidates) {
+    if (fs::is_regular_file(candidate, error)) return fs::canonical(candidate, error);
+  }
+  return Error{ErrorKind::kMachine, file, "the shim library is not built",
+               "`scripts/setup`, or name its folder in $CAPBENCH_SHIM_DIR"};
+}
+
+}  // namespace capbench::runner

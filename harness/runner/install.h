@@ -1,0 +1,36 @@
+// Where this program and what came with it lie.
+#ifndef CAPBENCH_HARNESS_RUNNER_INSTALL_H_
+#define CAPBENCH_HARNESS_RUNNER_INSTALL_H_
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace capbench::runner {
+
+struct Install {
+  std::filesystem::path program;      // the real file of this program
+  std::filesystem::path invoked_dir;  // the folder of the name it was called by (bin/), links not followed
+  std::filesystem::path cache;        // $XDG_CACHE_HOME/capbench or ~/.cache/capbench
+};
+
+Install find_install(std::string_view argv0);
+
+// The first program of that name on the PATH, or nothing.
+std::optional<std::filesystem::path> find_on_path(std::string_view name);
+
+// llama-bench for a suite. `wanted`: empty, a name, or a path relative to `suite_dir`. Empty means, in this order:
+// $CAPBENCH_LLAMA_BENCH, llama-bench on the PATH, the one that scripts/setup built.
+Result<std::filesystem::path> find_llama_bench(const Install& install, const std::string& wanted,
+                                               const std::filesystem::path& suite_dir);
+
+// The shim library for a domain ("cpu"). $CAPBENCH_SHIM_DIR, then beside the build of this program, then ../lib/capbench.
+Result<std::filesystem::path> find_shim(const Install& install, std::string_view domain);
+
+}  // namespace capbench::runner
+
+#endif  // CAPBENCH_HARNESS_RUNNER_INSTALL_H_

@@ -1,0 +1,106 @@
+#include "harness/runner/judge.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/error.h"
+#include "harness/observe/ggml_log.h"
+#include "harness/runtime/llama_bench.h"
+
+namespace capbench::runner {
+namespace {
+
+using target::Ending;
+using target::JobResult;
+
+struct Verdict {
+  std::string status;
+  std::string reason;
+};
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+// "WHAT: its last words", or WHAT alone.
+std::string with_last_words(std::string what, const JobResult& job) {
+  const std::string words = observe::last_words(job.err);
+  return words.empty() ? what : what + ": " + words;
+}
+
+std::string signal_remedy(int signal) {
+  if (signal == SIGKILL) return "; try: free some memory (the kernel kills what asks for too much), see `dmesg`";
+  if (signal == SIGILL) return "; try: a lower level of cpu.isa, this machine does not execute what was chosen";
+  return "; try: the command by hand with -v";
+}
+
+// How the process ended, before anything it printed is believed.
+Verdict verdict_of_end(const JobResult& job, const suite::Workload& workload, double limit_s) {
+  switch (job.ending) {
+    case Ending::kNotStarted:
+      return {"failed", fmt::format("could not be started: {}; try: `capbench doctor`", job.reason)};
+    case Ending::kTimedOut:
+      return {"timeout", with_last_words(fmt::format("ran past the limit of {:g} s; try: a larger time_limit_s", limit_s), job)};
+    case Ending::kInterrupted:
+      return {"killed", "interrupted; try: `capbench run --resume`"};
+    case Ending::kFlooded:
+      return {"failed", "printed more than is kept; try: leave -v and --progress out of args"};
+    case Ending::kSignaled:
+      return {"killed", with_last_words(fmt::format("ended by {}{}", signal_name(job.signal), signal_remedy(job.signal)), job)};
+    case Ending::kExited:
+      break;
+  }
+  if (job.exit_status != 0) {
+    return {"failed",
+            with_last_words(fmt::format("exited {}; try: the command by hand with -v", job.exit_status), job)};
+  }
+  const runtime::ParsedOutput parsed = runtime::parse_jsonl(job.out);
+  if (!parsed.problem.empty()) return {"failed", parsed.problem + "; try: the command by hand"};
+  if (job.out.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return {"failed", with_last_words("exited 0 but printed nothing; try: the command by hand with -v", job)};
+  }
+  const std::string wrong = runtime::check_results(parsed.results, workload);
+  if (!wrong.empty()) return {"failed", wrong + "; try: another version of llama-bench"};
+  return {"ok", ""};
+}
+
+// llama-bench exits 0 when its device is missing and it ran on the CPU.
+bool got_device(const suite::Arm& arm, const std::vector<schema::ResultRecord>& results) {
+  if (arm.device.empty() || arm.device == "none") return true;
+  for (const schema::ResultRecord& result : results) {
+    if (result.gpu_info.empty()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void judge(const JobResult& job, const JudgeContext& context, double limit_s, schema::TrialRecord& trial) {
+  trial.wall_ns = job.wall_ns;
+  trial.user_ns = job.user_ns;
+  trial.system_ns = job.system_ns;
+  trial.max_rss_bytes = job.max_rss_bytes;
+  if (job.ending == Ending::kExited) trial.exit_status = job.exit_status;
+  if (job.ending == Ending::kSignaled) trial.signal = job.signal;
+  trial.results = runtime::parse_jsonl(job.out).results;
+
+  observe::TreatmentVerdict treatment =
+      observe::check_treatment(context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features});
+  trial.treatment = treatment.treatment;
+  trial.capabilities = std::move(treatment.capabilities);
+  trial.quality = "unchecked";
+
+  Verdict verdict = verdict_of_end(job, context.workload, limit_s);
+  if (verdict.status == "ok" && !got_device(context.arm, trial.results)) {
+    verdict = {"no_device", fmt::format("asked for device {}, ran without a GPU; try: `llama-bench --list-devices`",
+                                        context.arm.device)};
+  }
+  if (verdict.status == "ok" && treatment.treatment == "invalid") verdict = {"invalid_treatment", treatment.reason};
+  trial.status = std::move(verdict.status);
+  trial.reason = std::move(verdict.reason);
+}
+
+}  // namespace capbench::runner

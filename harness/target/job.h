@@ -1,0 +1,46 @@
+// One job: a command to run somewhere, and how it went.
+#ifndef CAPBENCH_HARNESS_TARGET_JOB_H_
+#define CAPBENCH_HARNESS_TARGET_JOB_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace capbench::target {
+
+struct Job {
+  std::vector<std::string> argv;       // argv[0] is the program's path
+  std::vector<std::string> set_env;    // NAME=VALUE, on top of the harness's own environment
+  std::vector<std::string> unset_env;  // names that must not reach the program
+  std::chrono::nanoseconds time_limit = std::chrono::minutes(10);
+  std::size_t max_output_bytes = 64U << 20U;  // of each stream; a job that prints more is ended
+};
+
+enum class Ending {
+  kExited,       // by itself, see exit_status
+  kSignaled,     // by a signal that the harness did not send, see signal
+  kTimedOut,     // at the time limit
+  kInterrupted,  // because the harness was told to stop
+  kFlooded,      // because it printed more than max_output_bytes
+  kNotStarted,   // the program could not be executed, see reason
+};
+
+struct JobResult {
+  Ending ending = Ending::kNotStarted;
+  int exit_status = 0;
+  int signal = 0;
+  std::string reason;  // for kNotStarted
+  std::string out;     // the bytes of both streams as they came, up to max_output_bytes each
+  std::string err;
+  std::int64_t wall_ns = 0;    // from just before the program starts until it has ended
+  std::int64_t user_ns = 0;    // of the program and every descendant that was waited for
+  std::int64_t system_ns = 0;
+  std::int64_t max_rss_bytes = 0;
+  std::vector<std::string> mapped_files;  // files mapped as code while it ran: the program, its libraries, drivers; sorted
+};
+
+}  // namespace capbench::target
+
+#endif  // CAPBENCH_HARNESS_TARGET_JOB_H_

@@ -1,0 +1,199 @@
+#include "harness/target/local.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+#include <set>
+
+#include "base/file.h"
+#include "harness/target/keeper.h"
+#include "harness/target/mapped_files.h"
+
+namespace capbench::target {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// llama-bench writes a handful of lines while it loads; more looks than this would be load of our own.
+constexpr int kMaxLooksAtMaps = 16;
+
+bool names_variable(const std::string& entry, const std::string& name) {
+  return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
+}
+
+std::vector<std::string> job_environment(const Job& job) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  const auto drop = [&](const std::string& name) {
+    std::erase_if(environment, [&](const std::string& entry) { return names_variable(entry, name); });
+  };
+  for (const std::string& name : job.unset_env) drop(name);
+  for (const std::string& entry : job.set_env) {
+    drop(entry.substr(0, entry.find('=')));
+    environment.push_back(entry);
+  }
+  return environment;
+}
+
+// Appends what can be read now. Sets `flooded` when the stream outgrows its limit; resets the descriptor at its end.
+void drain(Fd& fd, std::string& into, std::size_t limit, bool& flooded) {
+  std::array<char, 1U << 16U> buffer{};
+  while (fd.valid()) {
+    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (n <= 0) {
+      fd.reset();
+      return;
+    }
+    const std::size_t room = limit - std::min(limit, into.size());
+    into.append(buffer.data(), std::min(room, static_cast<std::size_t>(n)));
+    if (static_cast<std::size_t>(n) > room) {
+      flooded = true;
+      return;
+    }
+  }
+}
+
+// One job in flight.
+class Running {
+ public:
+  Running(const Job& job, const JobWatch& watch, KeptJob kept)
+      : job_(job), watch_(watch), kept_(std::move(kept)), deadline_(Clock::now() + job.time_limit) {}
+
+  JobResult finish() {
+    while (!ended_) step();
+    // The keeper has ended every process that could still write, so both streams are at their end.
+    bool ignored = false;
+    drain(kept_.out, result_.out, job_.max_output_bytes, ignored);
+    drain(kept_.err, result_.err, job_.max_output_bytes, ignored);
+    while (::waitpid(kept_.keeper, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    result_.mapped_files.assign(mapped_.begin(), mapped_.end());
+    return std::move(result_);
+  }
+
+ private:
+  void step() {
+    std::array<pollfd, 4> fds{pollfd{kept_.socket.get(), POLLIN, 0}, pollfd{kept_.out.get(), POLLIN, 0},
+                              pollfd{kept_.err.get(), POLLIN, 0}, pollfd{stopping() ? -1 : watch_.stop_fd, POLLIN, 0}};
+    const int ready = ::poll(fds.data(), fds.size(), timeout_ms());
+    if (!stopping() && Clock::now() >= deadline_) stop(Ending::kTimedOut);
+    if (watch_.on_tick && ready == 0) watch_.on_tick();
+    if (ready <= 0) return;
+    const bool heard_out = fds[1].revents != 0;
+    const bool heard_err = fds[2].revents != 0;
+    if (heard_out || heard_err) look_at_maps(heard_out && result_.out.empty());
+    bool flooded = false;
+    if (heard_out) drain(kept_.out, result_.out, job_.max_output_bytes, flooded);
+    if (heard_err) drain(kept_.err, result_.err, job_.max_output_bytes, flooded);
+    if (flooded && !stopping()) stop(Ending::kFlooded);
+    if (flooded) {
+      kept_.out.reset();
+      kept_.err.reset();
+    }
+    if (fds[3].revents != 0) stop(Ending::kInterrupted);
+    if (fds[0].revents != 0) hear_keeper();
+  }
+
+  int timeout_ms() const {
+    using std::chrono::milliseconds;
+    std::optional<milliseconds> wait;
+    if (!stopping()) {
+      // Rounded up, so that the deadline has passed when poll returns; and bounded, since poll takes an int.
+      const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
+      wait = std::clamp(left, milliseconds(0), milliseconds(24 * 3600 * 1000));
+    }
+    if (watch_.on_tick) wait = wait ? std::min(*wait, watch_.tick) : watch_.tick;
+    return wait ? static_cast<int>(wait->count()) : -1;
+  }
+
+  bool stopping() const { return stop_reason_.has_value(); }
+
+  void stop(Ending why) {
+    stop_reason_ = why;
+    end_kept_job(kept_);
+  }
+
+  // A process has mapped everything it will use by the time it prints its first result, and its backends by the time it
+  // says that they are loaded: that is when to look, without a timer.
+  void look_at_maps(bool first_output) {
+    if (pid_ == 0 || (looks_ >= kMaxLooksAtMaps && !first_output)) return;
+    ++looks_;
+    if (const auto maps = read_file("/proc/" + std::to_string(pid_) + "/maps")) collect_mapped_files(*maps, mapped_);
+  }
+
+  void hear_keeper() {
+    KeeperMessage message;
+    const ssize_t n = ::recv(kept_.socket.get(), &message, sizeof message, 0);
+    if (n < 0 && errno == EINTR) return;
+    if (n != static_cast<ssize_t>(sizeof message)) {
+      ended_ = true;  // the keeper was killed; the kernel has killed the program with it
+      result_.ending = stop_reason_.value_or(Ending::kSignaled);
+      result_.signal = SIGKILL;
+      return;
+    }
+    switch (message.kind) {
+      case KeeperMessage::Kind::kStarted:
+        pid_ = message.pid;
+        return;
+      case KeeperMessage::Kind::kNotStarted:
+        ended_ = true;
+        result_.ending = Ending::kNotStarted;
+        result_.reason = errno_text(message.error);
+        return;
+      case KeeperMessage::Kind::kEnded:
+        ended_ = true;
+        result_.wall_ns = message.wall_ns;
+        result_.user_ns = message.user_ns;
+        result_.system_ns = message.system_ns;
+        result_.max_rss_bytes = message.max_rss_bytes;
+        const int status = message.wait_status;
+        if (WIFEXITED(status)) {
+          result_.ending = Ending::kExited;
+          result_.exit_status = WEXITSTATUS(status);
+        } else {
+          result_.ending = Ending::kSignaled;
+          result_.signal = WTERMSIG(status);
+        }
+        // A program that ended by itself while it was being stopped still counts as stopped.
+        if (stop_reason_) result_.ending = *stop_reason_;
+        return;
+    }
+  }
+
+  const Job& job_;
+  const JobWatch& watch_;
+  KeptJob kept_;
+  Clock::time_point deadline_;
+  std::optional<Ending> stop_reason_;
+  JobResult result_;
+  std::set<std::string> mapped_;
+  pid_t pid_ = 0;
+  int looks_ = 0;
+  bool ended_ = false;
+};
+
+class LocalTarget : public Target {
+ public:
+  std::string_view kind() const override { return "local"; }
+
+  Result<JobResult> run(const Job& job, const JobWatch& watch) override {
+    auto kept = start_kept_job(job.argv, job_environment(job));
+    if (!kept) return std::move(kept).error();
+    return Running(job, watch, std::move(*kept)).finish();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Target> make_local_target() { return std::make_unique<LocalTarget>(); }
+
+}  // namespace capbench::target

@@ -1,0 +1,202 @@
+#include "harness/target/local.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "harness/target/mapped_files.h"
+
+namespace capbench::target {
+namespace {
+
+using std::chrono::milliseconds;
+
+JobResult run_shell(const std::string& script, milliseconds limit = milliseconds(20'000), const JobWatch& watch = {},
+                    std::size_t max_output = 1U << 20U) {
+  Job job;
+  job.argv = {"/bin/sh", "-c", script};
+  job.time_limit = limit;
+  job.max_output_bytes = max_output;
+  auto result = make_local_target()->run(job, watch);
+  EXPECT_TRUE(result.ok());
+  return std::move(*result);
+}
+
+bool alive(pid_t pid) { return ::kill(pid, 0) == 0; }
+
+// Gone, or a zombie that its new parent has not reaped yet.
+bool wait_until_gone(pid_t pid) {
+  for (int i = 0; i < 500; ++i) {
+    if (!alive(pid)) return true;
+    const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+    if (!stat || stat->find(") Z") != std::string::npos) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+TEST(LocalTarget, KeepsBothStreamsApartAndReportsTheEnd) {
+  const JobResult result = run_shell("printf out; printf err >&2; exit 7");
+  EXPECT_EQ(result.ending, Ending::kExited);
+  EXPECT_EQ(result.exit_status, 7);
+  EXPECT_EQ(result.out, "out");
+  EXPECT_EQ(result.err, "err");
+  EXPECT_GT(result.wall_ns, 0);
+  EXPECT_GT(result.max_rss_bytes, 0);
+}
+
+TEST(LocalTarget, SaysWhyAProgramDidNotStart) {
+  Job job;
+  job.argv = {"/no/such/program"};
+  const auto result = make_local_target()->run(job, {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->ending, Ending::kNotStarted);
+  EXPECT_EQ(result->reason, "No such file or directory");
+}
+
+TEST(LocalTarget, ReportsASignal) {
+  const JobResult result = run_shell("kill -SEGV $$");
+  EXPECT_EQ(result.ending, Ending::kSignaled);
+  EXPECT_EQ(result.signal, SIGSEGV);
+}
+
+TEST(LocalTarget, SetsAndUnsetsVariables) {
+  ::setenv("CAPBENCH_TEST_GONE", "1", 1);
+  ::setenv("CAPBENCH_TEST_CHANGED", "old", 1);
+  Job job;
+  job.argv = {"/bin/sh", "-c", "printf '%s|%s|%s' \"${CAPBENCH_TEST_GONE-unset}\" \"$CAPBENCH_TEST_CHANGED\" \"$NEW\""};
+  job.set_env = {"CAPBENCH_TEST_CHANGED=a b=c", "NEW=\xc3\xa9 'x' $y\n"};
+  job.unset_env = {"CAPBENCH_TEST_GONE"};
+  const auto result = make_local_target()->run(job, {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->out, "unset|a b=c|\xc3\xa9 'x' $y\n");
+}
+
+TEST(LocalTarget, GivesNoStandardInput) { EXPECT_EQ(run_shell("cat; echo end").out, "end\n"); }
+
+TEST(LocalTarget, EndsTheWholeGroupAtTheTimeLimit) {
+  const auto start = std::chrono::steady_clock::now();
+  const JobResult result = run_shell("sleep 600 & echo $!; wait", milliseconds(300));
+  EXPECT_EQ(result.ending, Ending::kTimedOut);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_TRUE(wait_until_gone(std::stoi(result.out)));
+}
+
+TEST(LocalTarget, EndsAJobThatIgnoresSigterm) {
+  const JobResult result = run_shell("trap '' TERM; echo $$; while :; do sleep 1; done", milliseconds(200));
+  EXPECT_EQ(result.ending, Ending::kTimedOut);
+  EXPECT_TRUE(wait_until_gone(std::stoi(result.out)));
+}
+
+TEST(LocalTarget, LeavesNothingBehindWhenTheProgramEndsFirst) {
+  const JobResult in_group = run_shell("sleep 600 >/dev/null 2>&1 & echo $!");
+  EXPECT_EQ(in_group.ending, Ending::kExited);
+  EXPECT_TRUE(wait_until_gone(std::stoi(in_group.out)));
+  // A daemon that left the group and closed the pipes is found through the keeper.
+  const JobResult daemon = run_shell("setsid sh -c 'echo $$; exec sleep 600 >/dev/null 2>&1' & sleep 0.3");
+  EXPECT_EQ(daemon.ending, Ending::kExited);
+  EXPECT_TRUE(wait_until_gone(std::stoi(daemon.out)));
+}
+
+TEST(LocalTarget, StopsWhenTold) {
+  const Fd stop(::eventfd(0, EFD_CLOEXEC));
+  JobWatch watch;
+  watch.stop_fd = stop.get();
+  watch.tick = milliseconds(50);
+  int ticks = 0;
+  watch.on_tick = [&] {
+    if (++ticks == 3) {
+      const std::uint64_t one = 1;
+      ASSERT_EQ(::write(stop.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    }
+  };
+  const JobResult result = run_shell("echo $$; sleep 600", milliseconds(20'000), watch);
+  EXPECT_EQ(result.ending, Ending::kInterrupted);
+  EXPECT_GE(ticks, 3);
+  EXPECT_TRUE(wait_until_gone(std::stoi(result.out)));
+}
+
+TEST(LocalTarget, EndsAJobThatFloods) {
+  const JobResult result = run_shell("yes", milliseconds(20'000), {}, 100'000);
+  EXPECT_EQ(result.ending, Ending::kFlooded);
+  EXPECT_EQ(result.out.size(), 100'000U);
+}
+
+TEST(LocalTarget, ReadsLargeOutputOnBothStreamsWhole) {
+  const JobResult result = run_shell("head -c 700000 /dev/zero; head -c 700000 /dev/zero >&2");
+  EXPECT_EQ(result.out.size(), 700'000U);
+  EXPECT_EQ(result.err.size(), 700'000U);
+}
+
+TEST(LocalTarget, SeesWhatTheProgramMapped) {
+  const JobResult result = run_shell("echo x; sleep 0.2");
+  EXPECT_TRUE(std::any_of(result.mapped_files.begin(), result.mapped_files.end(),
+                          [](const std::string& f) { return f.find("libc") != std::string::npos; }));
+  EXPECT_TRUE(std::is_sorted(result.mapped_files.begin(), result.mapped_files.end()));
+}
+
+TEST(LocalTarget, ManyJobsLeakNoDescriptors) {
+  const auto count = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator{});
+  };
+  run_shell("true");
+  const auto before = count();
+  for (int i = 0; i < 50; ++i) run_shell("true");
+  EXPECT_EQ(count(), before);
+}
+
+// The harness is killed at a random moment; neither the program nor its children survive.
+TEST(LocalTarget, AKilledHarnessLeavesNothingBehind) {
+  std::mt19937 random(7);  // NOLINT: the same moments every time
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = ::testing::TempDir() + "/pids-" + std::to_string(round);
+    std::filesystem::remove(path);
+    const pid_t harness = ::fork();
+    if (harness == 0) {
+      run_shell("sleep 600 & echo $! $$ > " + path + "; wait");
+      ::_exit(0);
+    }
+    std::this_thread::sleep_for(milliseconds(random() % 40));
+    ::kill(harness, SIGKILL);
+    ::waitpid(harness, nullptr, 0);
+    std::this_thread::sleep_for(milliseconds(20));
+    std::ifstream pids(path);
+    for (pid_t pid = 0; pids >> pid;) EXPECT_TRUE(wait_until_gone(pid)) << "round " << round;
+  }
+}
+
+TEST(MappedFiles, TakesCodeOnlyAndSurvivesAnything) {
+  std::set<std::string> files;
+  collect_mapped_files(
+      "55d0-55d1 r--p 00000000 08:01 1   /usr/bin/a\n"
+      "55d1-55d2 r-xp 00001000 08:01 1   /usr/bin/with space\n"
+      "7f00-7f01 r-xp 00000000 08:01 2   /tmp/gone.so (deleted)\n"
+      "7f02-7f03 r-xp 00000000 00:00 0   [vdso]\n"
+      "7f04-7f05 rwxp 00000000 00:00 0\n"
+      "x\n\n r-x\n",
+      files);
+  EXPECT_EQ(files, std::set<std::string>{"/usr/bin/with space"});
+}
+
+TEST(TargetKinds, AreListedWhenUnknown) {
+  EXPECT_TRUE(make_target("local").ok());
+  const auto unknown = make_target("lokal");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(to_string(unknown.error()).find("local"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace capbench::target

@@ -1,0 +1,140 @@
+#include "reports/row_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reports/text.h"
+
+namespace capbench::reports {
+namespace {
+
+std::string status_of(const Point& point) {
+  const auto& trial = point.view->trial;
+  if (trial.status != "ok") return trial.status;
+  return trial.treatment == "invalid" ? "invalid_treatment" : "no_samples";
+}
+
+// Trials of one arm that mapped other files than their fellows do not measure one thing.
+bool closures_differ(const ArmTrials& arm) {
+  std::set<std::string> closures;
+  for (const Point& point : arm.points) {
+    if (point.counted && !point.view->trial.closure_id.empty()) closures.insert(point.view->trial.closure_id);
+  }
+  return closures.size() > 1;
+}
+
+std::string arm_label(const SpeedupRow& row, const ModeSummary& mode) {
+  return row.arms_shown && !mode.arm.empty() ? fmt::format("{} ({})", mode.mode, mode.arm) : mode.mode;
+}
+
+std::string status_in_words(const std::string& status) {
+  std::string words = status;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+// "stock: 1 of 5 trials not ok: timeout", "stock: 3 of 5 trials not ok: 2 timeout, 1 failed".
+void note_not_ok(SpeedupRow& row) {
+  for (const ModeSummary& mode : row.modes) {
+    std::vector<std::string> parts;
+    std::size_t total = 0;
+    const auto of_mode = [&](const NotOk& entry) { return entry.mode == mode.mode && entry.arm == mode.arm; };
+    const auto kinds = std::count_if(row.not_ok.begin(), row.not_ok.end(), of_mode);
+    for (const NotOk& entry : row.not_ok) {
+      if (!of_mode(entry)) continue;
+      total += entry.count;
+      const std::string words = status_in_words(entry.status);
+      parts.push_back(kinds == 1 ? words : fmt::format("{} {}", entry.count, words));
+    }
+    if (total == 0) continue;
+    row.notes.push_back(fmt::format("{}: {} of {} not ok: {}", arm_label(row, mode), total,
+                                    count_of(mode.n_tried, "trial"), fmt::join(parts, ", ")));
+  }
+}
+
+void note_missing_modes(SpeedupRow& row) {
+  for (const ModeSummary& mode : row.modes) {
+    if (mode.stats) continue;
+    row.notes.push_back(mode.n_tried == 0 ? fmt::format("{}: not measured", mode.mode)
+                                          : fmt::format("{}: no trial counts", arm_label(row, mode)));
+  }
+}
+
+}  // namespace
+
+bool is_core_mode(const std::string& mode) { return mode == kBareMetal || mode == kStock || mode == kUnlocked; }
+
+std::vector<stats::Trial> counted_trials(const ArmTrials& arm) {
+  std::vector<stats::Trial> out;
+  for (const Point& point : arm.points) {
+    if (point.counted) out.push_back({point.block, point.ts});
+  }
+  return out;
+}
+
+std::string treatment_of(const std::vector<const ArmTrials*>& arms) {
+  bool any_counted = false;
+  bool all_proven = true;
+  for (const ArmTrials* arm : arms) {
+    for (const Point& point : arm->points) {
+      const auto& trial = point.view->trial;
+      if (trial.treatment == "invalid" || trial.status == "invalid_treatment") return "invalid";
+      if (!point.counted) continue;
+      any_counted = true;
+      all_proven = all_proven && trial.treatment == "proven";
+    }
+  }
+  return any_counted && all_proven ? "proven" : "unproven";
+}
+
+std::string quality_of(const std::vector<const ArmTrials*>& arms) {
+  bool any_checked = false;
+  bool all_passed = true;
+  for (const ArmTrials* arm : arms) {
+    for (const Point& point : arm->points) {
+      const auto& trial = point.view->trial;
+      if (trial.quality == "wrong" || trial.status == "wrong_output") return "wrong";
+      // The bare-metal arm is what the others are checked against.
+      if (!point.counted || arm->mode == kBareMetal) continue;
+      any_checked = true;
+      all_passed = all_passed && trial.quality == "passed";
+    }
+  }
+  return any_checked && all_passed ? "passed" : "unchecked";
+}
+
+std::vector<NotOk> not_ok_of(const ArmTrials& arm) {
+  std::map<std::string, NotOk> by_status;
+  for (const Point& point : arm.points) {
+    if (point.counted) continue;
+    const std::string status = status_of(point);
+    NotOk& entry = by_status[status];
+    if (entry.count++ == 0) entry = {arm.mode, arm.arm, status, point.view->trial.reason, 1};
+  }
+  std::vector<NotOk> out;
+  for (auto& [status, entry] : by_status) out.push_back(std::move(entry));
+  return out;
+}
+
+void annotate(SpeedupRow& row, const std::vector<const ArmTrials*>& arms) {
+  std::set<std::string> flags;
+  for (const ArmTrials* arm : arms) {
+    for (const Point& point : arm->points) {
+      if (point.counted) flags.insert(point.view->trial.flags.begin(), point.view->trial.flags.end());
+    }
+    const auto found = arm_flags(counted_trials(*arm));
+    flags.insert(found.begin(), found.end());
+    if (closures_differ(*arm)) flags.insert("closure-differs");
+  }
+  if (row.machine_is_virtual) flags.insert("machine-is-virtual");
+  if (row.model_kind == "twin") flags.insert("twin");
+  if (!row.not_ok.empty()) flags.insert("trials-not-ok");
+  note_missing_modes(row);
+  note_not_ok(row);
+  row.flags.assign(flags.begin(), flags.end());
+}
+
+}  // namespace capbench::reports

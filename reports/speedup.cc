@@ -1,0 +1,212 @@
+#include "reports/speedup.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "reports/row_rules.h"
+#include "reports/select.h"
+
+namespace capbench::reports {
+namespace {
+
+// mode -> arm -> its trials, both in alphabetical order.
+using ArmsByMode = std::map<std::string, std::map<std::string, ArmTrials>>;
+
+ArmsByMode arms_by_mode(const RowTrials& row) {
+  ArmsByMode modes;
+  for (const Point& point : row.points) {
+    const auto& trial = point.view->trial;
+    ArmTrials& arm = modes[trial.mode][trial.arm];
+    arm.mode = trial.mode;
+    arm.arm = trial.arm;
+    arm.points.push_back(point);
+  }
+  return modes;
+}
+
+std::vector<const ArmTrials*> arms_of(const ArmsByMode& modes, const std::string& mode) {
+  std::vector<const ArmTrials*> out;
+  const auto found = modes.find(mode);
+  if (found != modes.end()) {
+    for (const auto& [name, arm] : found->second) out.push_back(&arm);
+  }
+  return out;
+}
+
+// As arms_of, but never empty: no arm is one choice too.
+std::vector<const ArmTrials*> choices(const ArmsByMode& modes, const std::string& mode) {
+  auto out = arms_of(modes, mode);
+  if (out.empty()) out.push_back(nullptr);
+  return out;
+}
+
+std::optional<ModeStats> stats_of(const std::vector<stats::Trial>& trials) {
+  const std::optional<Estimate> median = headline(trials);
+  if (!median) return std::nullopt;
+  ModeStats out;
+  out.median = *median;
+  out.n_trials = trials.size();
+  out.min_ts = trials.front().samples.front();
+  out.max_ts = out.min_ts;
+  for (const stats::Trial& trial : trials) {
+    const auto [low, high] = std::minmax_element(trial.samples.begin(), trial.samples.end());
+    out.min_ts = std::min(out.min_ts, *low);
+    out.max_ts = std::max(out.max_ts, *high);
+    out.n_samples += trial.samples.size();
+  }
+  return out;
+}
+
+ModeSummary summarize(const std::string& mode, const ArmTrials* arm) {
+  ModeSummary summary;
+  summary.mode = mode;
+  summary.treatment = "unproven";
+  if (arm == nullptr) return summary;
+  summary.arm = arm->arm;
+  summary.n_tried = arm->points.size();
+  summary.treatment = treatment_of({arm});
+  summary.stats = stats_of(counted_trials(*arm));
+  return summary;
+}
+
+std::vector<TrialPoint> points_of(const std::vector<const ArmTrials*>& arms) {
+  std::vector<TrialPoint> out;
+  for (const ArmTrials* arm : arms) {
+    for (const Point& point : arm->points) {
+      const auto& trial = point.view->trial;
+      TrialPoint entry;
+      entry.run_id = trial.run_id;
+      entry.mode = trial.mode;
+      entry.arm = trial.arm;
+      entry.status = trial.status;
+      entry.reason = trial.reason;
+      entry.block = trial.block;
+      entry.attempt = trial.attempt;
+      entry.n_samples = point.ts.size();
+      entry.counted = point.counted;
+      if (!point.ts.empty()) entry.median_ts = stats::median(point.ts);
+      out.push_back(std::move(entry));
+    }
+  }
+  const auto order = [](const TrialPoint& p) { return std::tie(p.run_id, p.block, p.mode, p.arm); };
+  std::sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  return out;
+}
+
+// What the row is about: its key and the names for people.
+SpeedupRow named_row(const RowTrials& trials) {
+  const RowKey& key = trials.key;
+  const schema::TrialView& any = *trials.points.front().view;
+  SpeedupRow row;
+  row.suite = any.suite_name;
+  row.suite_id = key.suite_id;
+  row.machine = any.machine_label;
+  row.machine_id = key.machine_id;
+  row.machine_is_virtual = std::any_of(trials.points.begin(), trials.points.end(),
+                                       [](const Point& point) { return point.view->machine_is_virtual; });
+  row.build = key.build;
+  row.executable_sha256 = key.executable_sha256;
+  row.workload = key.workload;
+  row.model = key.model;
+  row.model_kind = key.model_kind;
+  row.test = key.repeat == 0 ? key.test : key.test + " #" + std::to_string(key.repeat + 1);
+  row.n_prompt = key.n_prompt;
+  row.n_gen = key.n_gen;
+  row.n_depth = key.n_depth;
+  row.guest = key.guest;
+  return row;
+}
+
+// The arms of one row: one of each of the three modes (or none), and all of the suite's own modes.
+struct Combination {
+  const ArmTrials* bare_metal = nullptr;
+  const ArmTrials* stock = nullptr;
+  const ArmTrials* unlocked = nullptr;
+  std::vector<const ArmTrials*> others;
+};
+
+void compare(SpeedupRow& row, const Combination& arms) {
+  const auto trials = [](const ArmTrials* arm) {
+    return arm == nullptr ? std::vector<stats::Trial>{} : counted_trials(*arm);
+  };
+  row.modes.push_back(summarize(kBareMetal, arms.bare_metal));
+  row.modes.push_back(summarize(kStock, arms.stock));
+  row.modes.push_back(summarize(kUnlocked, arms.unlocked));
+  for (const ArmTrials* other : arms.others) row.modes.push_back(summarize(other->mode, other));
+
+  const auto unlocked = trials(arms.unlocked);
+  row.speedup = ratio(unlocked, trials(arms.stock));
+  row.percent_of_bare_metal = ratio(unlocked, trials(arms.bare_metal), 100);
+}
+
+SpeedupRow make_row(const RowTrials& trials, const Combination& arms, bool arms_shown) {
+  SpeedupRow row = named_row(trials);
+  row.arms_shown = arms_shown;
+  compare(row, arms);
+
+  std::vector<const ArmTrials*> core;
+  for (const ArmTrials* arm : {arms.bare_metal, arms.stock, arms.unlocked}) {
+    if (arm != nullptr) core.push_back(arm);
+  }
+  std::vector<const ArmTrials*> all = core;
+  all.insert(all.end(), arms.others.begin(), arms.others.end());
+
+  row.treatment = treatment_of(core);
+  row.quality = quality_of(core);
+  row.trials = points_of(all);
+  std::set<std::string> runs;
+  for (const TrialPoint& point : row.trials) runs.insert(point.run_id);
+  row.runs.assign(runs.begin(), runs.end());
+  for (const ArmTrials* arm : all) {
+    for (NotOk& entry : not_ok_of(*arm)) row.not_ok.push_back(std::move(entry));
+  }
+  annotate(row, core);
+  if (trials.key.repeat > 0) row.flags.emplace_back("repeated-test");
+  std::sort(row.flags.begin(), row.flags.end());
+  return row;
+}
+
+void add_rows(const RowTrials& trials, std::vector<SpeedupRow>& rows) {
+  const ArmsByMode modes = arms_by_mode(trials);
+  bool arms_shown = false;
+  std::vector<const ArmTrials*> others;
+  for (const auto& [mode, arms] : modes) {
+    if (is_core_mode(mode)) {
+      arms_shown = arms_shown || arms.size() > 1;
+    } else {
+      for (const auto& [name, arm] : arms) others.push_back(&arm);
+    }
+  }
+  for (const ArmTrials* bare_metal : choices(modes, kBareMetal)) {
+    for (const ArmTrials* stock : choices(modes, kStock)) {
+      for (const ArmTrials* unlocked : choices(modes, kUnlocked)) {
+        rows.push_back(make_row(trials, {bare_metal, stock, unlocked, others}, arms_shown));
+      }
+    }
+  }
+}
+
+const std::string& arm_name(const SpeedupRow& row, std::size_t mode) { return row.modes[mode].arm; }
+
+bool comes_before(const SpeedupRow& a, const SpeedupRow& b) {
+  const auto place = [](const SpeedupRow& r) {
+    return std::tie(r.suite, r.suite_id, r.machine, r.machine_id, r.build, r.executable_sha256, r.workload, r.model,
+                    r.model_kind, r.guest, arm_name(r, 0), arm_name(r, 1), arm_name(r, 2), r.n_depth, r.n_gen,
+                    r.n_prompt, r.test);
+  };
+  return place(a) < place(b);
+}
+
+}  // namespace
+
+SpeedupReport build_speedup(const std::vector<schema::TrialView>& trials) {
+  SpeedupReport report;
+  for (const RowTrials& row : select_rows(trials)) add_rows(row, report.rows);
+  std::sort(report.rows.begin(), report.rows.end(), comes_before);
+  return report;
+}
+
+}  // namespace capbench::reports

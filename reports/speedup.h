@@ -1,0 +1,112 @@
+// The speedup report: how much faster `unlocked` is than `stock`, and how close it comes to `bare-metal`.
+// Pure: trials in, rows out; nothing is read, written or kept. Safe to call from several threads.
+#ifndef CAPBENCH_REPORTS_SPEEDUP_H_
+#define CAPBENCH_REPORTS_SPEEDUP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/estimates.h"
+#include "schema/store.h"
+
+namespace capbench::reports {
+
+inline constexpr const char* kBareMetal = "bare-metal";
+inline constexpr const char* kStock = "stock";
+inline constexpr const char* kUnlocked = "unlocked";
+
+// What the counted trials of one arm measured, in tokens per second.
+struct ModeStats {
+  Estimate median;    // median over trials of each trial's median, with its interval
+  double min_ts = 0;  // slowest sample
+  double max_ts = 0;  // fastest sample
+  std::size_t n_samples = 0;
+  std::size_t n_trials = 0;
+};
+
+// One mode of a row, as one arm gave it.
+struct ModeSummary {
+  std::string mode;
+  std::string arm;  // empty: the suite has no arm of this mode
+  std::string treatment;  // of this arm alone: "proven", "unproven", "invalid"
+  std::size_t n_tried = 0;         // trials that count or should have
+  std::optional<ModeStats> stats;  // none: no trial counts; never a zero
+};
+
+// Trials of one arm that do not count, and why.
+struct NotOk {
+  std::string mode;
+  std::string arm;
+  std::string status;  // as the trial has it, or "no_samples" for an ok trial without usable samples
+  std::string reason;  // of the first such trial; may be empty
+  std::size_t count = 0;
+};
+
+// One trial of the row, for the reader who wants to see each.
+struct TrialPoint {
+  std::string run_id;
+  std::string mode;
+  std::string arm;
+  std::string status;
+  std::string reason;
+  std::int64_t block = 0;
+  std::int64_t attempt = 1;
+  std::size_t n_samples = 0;
+  std::optional<double> median_ts;  // also of a trial that does not count, if it got that far
+  bool counted = false;
+};
+
+// One suite, machine, build, workload, model, test and guest, and one arm of each mode.
+struct SpeedupRow {
+  std::string suite;
+  std::string suite_id;
+  std::string machine;
+  std::string machine_id;
+  bool machine_is_virtual = false;
+  std::string build;              // as the application names it; empty if it never said
+  std::string executable_sha256;  // empty if unknown
+  std::string workload;
+  std::string model;
+  std::string model_kind;  // "real" or "twin"
+  std::string test;        // empty: no trial got as far as a result
+  std::int64_t n_prompt = 0;
+  std::int64_t n_gen = 0;
+  std::int64_t n_depth = 0;
+  std::string guest;  // "vm", "stand-in"; empty: every arm ran on the host itself
+
+  std::vector<ModeSummary> modes;  // bare-metal, stock, unlocked, always; then the suite's own, by name
+  bool arms_shown = false;         // a mode has several arms here, so the rows differ by arm
+  std::optional<Estimate> speedup;                // unlocked over stock
+  std::optional<Estimate> percent_of_bare_metal;  // 100 * unlocked over bare-metal
+  std::string treatment;  // "proven", "unproven", "invalid", over the three modes' arms
+  std::string quality;    // "passed", "unchecked", "wrong"
+  std::vector<std::string> flags;  // sorted, each once
+  std::vector<std::string> notes;  // sentences about this row
+  std::vector<std::string> runs;   // sorted
+  std::vector<NotOk> not_ok;       // by mode, arm, status
+  std::vector<TrialPoint> trials;  // by run, block, mode, arm
+};
+
+struct SpeedupReport {
+  std::vector<SpeedupRow> rows;
+};
+
+// The rules, fixed beforehand:
+// - Of each (run, arm, workload, model, block) only the latest attempt is looked at.
+// - Only a trial of status `ok` whose treatment is not invalid counts to medians; every other is reported in `not_ok`.
+// - Rows never pool suites, machines, builds, workloads, models, real models and twins, tests, guests or arms. Runs of one
+//   suite on one machine with one build are pooled: a block is a block.
+// - A host's arms (no guest) stand in the row of every guest measured beside them, `stock` and `unlocked` excepted.
+// - A trial that ended without results belongs to every row that it could have been part of.
+// - treatment: "invalid" if any trial of the three arms is, "proven" if every counted one is, else "unproven".
+// - quality: "wrong" if any trial of the three arms is, "passed" if every counted trial of stock and unlocked is, else "unchecked".
+// - A test named twice in one trial gives two rows, "pp512" and "pp512 #2", flagged `repeated-test`.
+// The order of `trials` does not matter. Rows come sorted.
+SpeedupReport build_speedup(const std::vector<schema::TrialView>& trials);
+
+}  // namespace capbench::reports
+
+#endif  // CAPBENCH_REPORTS_SPEEDUP_H_

@@ -1,0 +1,161 @@
+#include "schema/connection.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "base/file.h"
+#include "schema/migrations.h"
+
+namespace capbench::schema {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path wal_of(const fs::path& path) {
+  fs::path wal = path;
+  wal += "-wal";
+  return wal;
+}
+
+// -1 if there is none.
+std::int64_t size_of(const fs::path& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_size : -1;
+}
+
+// Nothing (there is no such file yet), or an error for what cannot be a store.
+Status check_kind(const fs::path& path, bool must_exist) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return file_error(path, errno);
+    if (!must_exist) return {};
+    Error error = file_error(path, ENOENT);
+    error.remedy = "measure something first (`capbench run SUITE`), or name the store with --db";
+    return error;
+  }
+  if (S_ISDIR(info.st_mode)) return file_error(path, EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    return Error{ErrorKind::kUsage, path.string(), "neither a file nor absent", "name a file with --db"};
+  }
+  return {};
+}
+
+// SQLite does not wait for locks while it changes the journal's kind, so this does.
+Status use_wal(Database& database, std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    // Where the file system has no shared memory the answer is another kind of journal, which is as safe and only slower.
+    const Result<std::string> journal = database.text("PRAGMA journal_mode = WAL");
+    if (journal) return {};
+    if (database.last_code() != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) return journal.error();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace
+
+Result<Connection> Connection::open(const fs::path& path, OpenMode mode, std::chrono::milliseconds patience) {
+  if (path.empty()) return Error{ErrorKind::kUsage, "the store", "its path is empty", "name a file with --db"};
+  return mode == OpenMode::kCreate ? open_for_writing(path, patience) : open_for_reading(path, patience);
+}
+
+Result<Connection> Connection::open_for_writing(const fs::path& path, std::chrono::milliseconds patience) {
+  if (Status status = check_kind(path, false); !status) return std::move(status).error();
+  if (path.has_parent_path()) {
+    std::error_code failure;
+    fs::create_directories(path.parent_path(), failure);
+    if (failure && !fs::is_directory(path.parent_path())) return file_error(path.parent_path(), failure.value());
+  }
+  Result<Database> opened = Database::open(path, Database::Access::kCreate, patience);
+  if (!opened) return opened.error();
+  Database& database = *opened;
+  if (database.read_only()) return sqlite_error(path, SQLITE_READONLY, "", 0);
+  // Looked at before anything is changed: a foreign file stays as it is.
+  const Result<Content> content = examine(database, migrations());
+  if (!content) return content.error();
+  if (Status status = use_wal(database, patience); !status) return std::move(status).error();
+  if (Status status = database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"); !status) {
+    return std::move(status).error();
+  }
+  if (*content != Content::kCurrent) {
+    if (Status status = migrate(database, migrations()); !status) return std::move(status).error();
+  }
+  return Connection(std::move(database), OpenMode::kCreate);
+}
+
+Result<Connection> Connection::open_for_reading(const fs::path& path, std::chrono::milliseconds patience) {
+  if (Status status = check_kind(path, true); !status) return std::move(status).error();
+  const bool wal_in_use = size_of(wal_of(path)) > 0;
+  const Stamp before = stamp(path);
+  Result<Database> opened = Database::open(path, Database::Access::kRead, patience);
+  if (!opened) return opened.error();
+  Result<Content> content = examine(*opened, migrations());
+  const int code = opened->last_code();
+  bool unlocked = false;
+  if (!content && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && !wal_in_use) {
+    // The folder is closed to this user, so SQLite cannot make its lock file. Everything is in the file itself.
+    Result<Database> immutable = Database::open(path, Database::Access::kImmutable, patience);
+    if (!immutable) return immutable.error();
+    opened = std::move(immutable);
+    content = examine(*opened, migrations());
+    unlocked = true;
+  }
+  if (!content) return content.error();
+  Connection connection(std::move(*opened), OpenMode::kReadOnly);
+  connection.tidy_ = !wal_in_use && !unlocked;
+  if (unlocked) connection.unlocked_ = before;
+  if (*content == Content::kEmpty) {
+    return Error{ErrorKind::kUsage, path.string(), "empty: nothing was stored yet",
+                 "measure something first (`capbench run SUITE`), or name another store with --db"};
+  }
+  if (*content == Content::kOlder) {
+    return Error{ErrorKind::kUsage, path.string(), "written by an older capbench",
+                 "run a command that writes to it, such as `capbench import`, which brings it up to date"};
+  }
+  return connection;
+}
+
+Connection::~Connection() {
+  if (!tidy_ || database_.handle() == nullptr) return;
+  const fs::path path = database_.path();
+  { const Database closed = std::move(database_); }
+  // A connection that may only read leaves an empty -wal and a -shm behind. One that may write removes them when it
+  // closes, if nobody else has the store open; it changes nothing else.
+  if (size_of(wal_of(path)) != 0) return;
+  Result<Database> database = Database::open(path, Database::Access::kWrite, std::chrono::milliseconds(0));
+  if (database) static_cast<void>(database->integer("PRAGMA user_version"));
+}
+
+Result<Transaction> Connection::begin_write() {
+  if (mode_ == OpenMode::kReadOnly) {
+    return Error{ErrorKind::kUsage, database_.path().string(), "opened for reading only", "open it for writing"};
+  }
+  return Transaction::begin(database_, Transaction::Kind::kWrite);
+}
+
+Result<Transaction> Connection::begin_read() {
+  return Transaction::begin(database_, Transaction::Kind::kRead);
+}
+
+Status Connection::end_read() const {
+  if (!unlocked_ || (*unlocked_ == stamp(database_.path()) && size_of(wal_of(database_.path())) <= 0)) return {};
+  return Error{ErrorKind::kMachine, database_.path().string(),
+               "written by somebody while it was read without locks (this user cannot write to its folder)",
+               "try again when they are done, or copy the store and read the copy"};
+}
+
+Connection::Stamp Connection::stamp(const fs::path& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+#ifdef __APPLE__
+  const timespec modified = info.st_mtimespec;
+#else
+  const timespec modified = info.st_mtim;
+#endif
+  return {modified.tv_sec, modified.tv_nsec, info.st_size};
+}
+
+}  // namespace capbench::schema

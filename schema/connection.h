@@ -1,0 +1,53 @@
+// A store's file, opened: what it is has been checked, it has the current format, and it is left tidy. For this room only.
+#ifndef CAPBENCH_SCHEMA_CONNECTION_H_
+#define CAPBENCH_SCHEMA_CONNECTION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "base/result.h"
+#include "schema/sqlite.h"
+#include "schema/store.h"
+
+namespace capbench::schema {
+
+class Connection {
+ public:
+  static Result<Connection> open(const std::filesystem::path& path, OpenMode mode, std::chrono::milliseconds patience);
+  Connection(Connection&&) noexcept = default;
+  Connection& operator=(Connection&&) = delete;
+  ~Connection();
+
+  Database& database() { return database_; }
+  // An error if the store was opened for reading.
+  Result<Transaction> begin_write();
+  // One consistent view for the queries of one call.
+  Result<Transaction> begin_read();
+  // To be called when the reading is done: an error if somebody else wrote where locks could not be had.
+  Status end_read() const;
+
+ private:
+  // What tells that a file read without locks was written to.
+  struct Stamp {
+    std::int64_t seconds = 0;
+    std::int64_t nanoseconds = 0;
+    std::int64_t size = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+
+  Connection(Database database, OpenMode mode) : database_(std::move(database)), mode_(mode) {}
+  static Result<Connection> open_for_writing(const std::filesystem::path& path, std::chrono::milliseconds patience);
+  static Result<Connection> open_for_reading(const std::filesystem::path& path, std::chrono::milliseconds patience);
+  static Stamp stamp(const std::filesystem::path& path);
+
+  Database database_;
+  OpenMode mode_;
+  bool tidy_ = false;              // side files that are there at the end are this connection's
+  std::optional<Stamp> unlocked_;  // set if the file is read without locks: how it was
+};
+
+}  // namespace capbench::schema
+
+#endif  // CAPBENCH_SCHEMA_CONNECTION_H_

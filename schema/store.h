@@ -1,0 +1,87 @@
+// The SQLite store: every trial with its raw output, one transaction a trial.
+// A Store is used by one thread at a time; several processes may open the same file (WAL).
+#ifndef CAPBENCH_SCHEMA_STORE_H_
+#define CAPBENCH_SCHEMA_STORE_H_
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/records.h"
+
+namespace capbench::schema {
+
+enum class OpenMode {
+  kCreate,    // read and write; made and migrated if need be (a file of an older version is brought up to date)
+  kReadOnly,  // must exist and be of a version this program reads; nothing is written
+};
+
+// Which trials. Empty members do not restrict.
+struct TrialFilter {
+  std::string suite;   // a suite's name or id
+  std::string run_id;
+  bool with_results = true;  // false leaves `results` and `capabilities` empty, for bookkeeping
+};
+
+// A trial together with what a report needs to tell rows apart.
+struct TrialView {
+  TrialRecord trial;
+  std::string suite_name;
+  std::string machine_id;
+  std::string machine_label;
+  bool machine_is_virtual = false;
+  std::string executable_sha256;  // empty if unknown
+};
+
+class Store {
+ public:
+  // Errors: foreign or damaged file, newer version, unwritable folder, full disk, locked by another writer. Each names the
+  // file and a remedy. kCreate makes missing folders. `patience` is how long to wait for another program's lock, here and in
+  // every later call.
+  static Result<Store> open(const std::filesystem::path& path, OpenMode mode,
+                            std::chrono::milliseconds patience = std::chrono::seconds(5));
+
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  // Putting what is there already changes nothing.
+  Status put_suite(const SuiteRecord& suite);
+  Status put_environment(const EnvironmentRecord& environment);
+  Status put_closure(const ClosureRecord& closure);
+  Status put_run(const RunRecord& run);  // a second put updates state and planned_trials
+  // One transaction: raw output first, then trial, results and capabilities. All or nothing. Run, suite, environment and closure
+  // must be there already. An empty stdout_sha256 or stderr_sha256 is computed, unless there are no bytes either: then the output
+  // counts as withheld. A digest that is not that of the bytes is an error, and so is a second trial in the same place (run, arm,
+  // workload, model, block, attempt). Bytes that are not UTF-8 in argv and environment_set are kept as U+FFFD.
+  Status put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr);
+  // Marks, never deletes: status "excluded", the former status and `why` kept in reason. Unknown id or unique prefix: an error.
+  Status exclude_trial(std::string_view id_or_prefix, std::string_view why);
+
+  Result<std::vector<RunRecord>> runs(std::string_view suite_id);  // newest first; empty suite_id: all
+  Result<std::vector<TrialView>> trials(const TrialFilter& filter);  // by run, position, attempt
+  Result<std::optional<std::string>> suite_json(std::string_view suite_id);
+  Result<std::optional<ClosureRecord>> closure(std::string_view id);
+  Result<std::optional<EnvironmentRecord>> environment(std::string_view id);
+  // Raw bytes by the SHA-256 of their uncompressed form, checked on the way out.
+  Result<std::string> blob(std::string_view sha256);
+  // `PRAGMA integrity_check` and `foreign_key_check`; an error says what is damaged.
+  Status check_integrity();
+
+ private:
+  struct State;
+  explicit Store(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Where the store is when no --db is given: $XDG_DATA_HOME/capbench/results.db, else ~/.local/share/capbench/results.db.
+std::filesystem::path default_store_path(const char* xdg_data_home, const char* home);
+
+}  // namespace capbench::schema
+
+#endif  // CAPBENCH_SCHEMA_STORE_H_
