@@ -16,7 +16,8 @@ Result<std::string> compress(std::string_view raw) {
   }
   std::string frame(ZSTD_compressBound(raw.size()), '\0');
   const std::size_t size = ZSTD_compress(frame.data(), frame.size(), raw.data(), raw.size(), kLevel);
-  if (ZSTD_isError(size) != 0) return Error{ErrorKind::kMachine, "raw output", ZSTD_getErrorName(size), "free some memory"};
+  if (ZSTD_isError(size) != 0)
+    return Error{ErrorKind::kMachine, "raw output", ZSTD_getErrorName(size), "free some memory"};
   frame.resize(size);
   return frame;
 }
@@ -25,13 +26,15 @@ Result<std::string> decompress(std::string_view frame, std::uint64_t raw_size) {
   const auto damaged = [](const std::string& cause) {
     return Error{ErrorKind::kUsage, "", cause, "restore the store from a copy, or measure again"};
   };
-  if (raw_size > kMaxRawBytes) return damaged("claims " + std::to_string(raw_size) + " bytes, more than any output has");
+  if (raw_size > kMaxRawBytes)
+    return damaged("claims " + std::to_string(raw_size) + " bytes, more than any output has");
   // The frame's own claim first: memory is taken only where both agree.
   const unsigned long long claimed = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (claimed != raw_size) return damaged("its compressed form is damaged");
   std::string raw(static_cast<std::size_t>(raw_size), '\0');
   const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), frame.data(), frame.size());
-  if (ZSTD_isError(size) != 0) return damaged(std::string("its compressed form is damaged (") + ZSTD_getErrorName(size) + ")");
+  if (ZSTD_isError(size) != 0)
+    return damaged(std::string("its compressed form is damaged (") + ZSTD_getErrorName(size) + ")");
   if (size != raw.size()) return damaged("its compressed form is damaged (too short)");
   return raw;
 }

@@ -16,8 +16,8 @@ inline constexpr std::uint64_t kMaxRawBytes = 256U << 20U;
 // Errors: more than kMaxRawBytes, no memory.
 Result<std::string> compress(std::string_view raw);
 
-// The raw bytes. At most `raw_size` bytes are allocated and written, whatever the frame says of itself. The error's `cause` says
-// what is wrong; `what` is left to the caller.
+// The raw bytes. At most `raw_size` bytes are allocated and written, whatever the frame says of itself. The error's
+// `cause` says what is wrong; `what` is left to the caller.
 Result<std::string> decompress(std::string_view frame, std::uint64_t raw_size);
 
 }  // namespace capbench::schema

@@ -20,7 +20,7 @@ std::size_t sequence_length(std::string_view bytes) {
   const unsigned char lead = at(0);
   if (lead < 0x80) return 1;
   std::size_t length = 0;
-  unsigned char low = 0x80;   // bounds of the second byte: no overlong forms, no surrogates, nothing above U+10FFFF
+  unsigned char low = 0x80;  // bounds of the second byte: no overlong forms, no surrogates, nothing above U+10FFFF
   unsigned char high = 0xBF;
   if (lead >= 0xC2 && lead <= 0xDF) {
     length = 2;

@@ -1,9 +1,9 @@
 // One spelling for every JSON value, so that its SHA-256 can name it.
 //
-// Keys sorted by their bytes, no white space, UTF-8 unescaped except `"`, `\` and control characters, integers exact, other
-// numbers in the fewest digits that read back as the same double. Parsing the result and spelling it again changes nothing.
-// A double with a whole value is spelled like that integer where its shortest form has no exponent (2.0 is 2; -0.0 is 0).
-// Pure; safe to call from several threads.
+// Keys sorted by their bytes, no white space, UTF-8 unescaped except `"`, `\` and control characters, integers exact,
+// other numbers in the fewest digits that read back as the same double. Parsing the result and spelling it again
+// changes nothing. A double with a whole value is spelled like that integer where its shortest form has no exponent
+// (2.0 is 2; -0.0 is 0). Pure; safe to call from several threads.
 #ifndef CAPBENCH_SCHEMA_CANONICAL_H_
 #define CAPBENCH_SCHEMA_CANONICAL_H_
 
@@ -15,7 +15,8 @@
 
 namespace capbench::schema {
 
-// Errors: NaN or an infinity, text that is not UTF-8, a binary value, nesting deeper than 500. The error names the place.
+// Errors: NaN or an infinity, text that is not UTF-8, a binary value, nesting deeper than 500. The error names the
+// place.
 Result<std::string> try_canonical(const nlohmann::json& value);
 
 // The same for values that the program made itself and knows to be spellable; throws std::invalid_argument where
@@ -24,8 +25,8 @@ std::string canonical(const nlohmann::json& value);
 
 bool is_utf8(std::string_view bytes);
 
-// The bytes as valid UTF-8: each byte that is no part of a valid sequence becomes U+FFFD. For names that the system gave
-// and that must go into JSON.
+// The bytes as valid UTF-8: each byte that is no part of a valid sequence becomes U+FFFD. For names that the system
+// gave and that must go into JSON.
 std::string to_utf8(std::string_view bytes);
 
 }  // namespace capbench::schema

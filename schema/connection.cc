@@ -1,6 +1,8 @@
 #include "schema/connection.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <thread>
@@ -43,11 +45,28 @@ Status check_kind(const fs::path& path, bool must_exist) {
   return {};
 }
 
+// The reason why this user cannot write to `path`, asked of the system: SQLite tries again for reading and reports only
+// that.
+Status check_writable(const fs::path& path) {
+  const auto writable = [](const fs::path& place, int mode) {
+    return ::faccessat(AT_FDCWD, place.c_str(), mode, AT_EACCESS) == 0;
+  };
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (writable(path, F_OK)) {
+    if (!writable(path, R_OK)) return file_error(path, errno);
+    if (!writable(path, W_OK)) return sqlite_error(path, SQLITE_READONLY, "", 0);
+  }
+  if (writable(folder, W_OK | X_OK)) return {};
+  // The journal lies beside the store.
+  return file_error(folder, errno);
+}
+
 // SQLite does not wait for locks while it changes the journal's kind, so this does.
 Status use_wal(Database& database, std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    // Where the file system has no shared memory the answer is another kind of journal, which is as safe and only slower.
+    // Where the file system has no shared memory the answer is another kind of journal, which is as safe and only
+    // slower.
     const Result<std::string> journal = database.text("PRAGMA journal_mode = WAL");
     if (journal) return {};
     if (database.last_code() != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) return journal.error();
@@ -69,6 +88,7 @@ Result<Connection> Connection::open_for_writing(const fs::path& path, std::chron
     fs::create_directories(path.parent_path(), failure);
     if (failure && !fs::is_directory(path.parent_path())) return file_error(path.parent_path(), failure.value());
   }
+  if (Status status = check_writable(path); !status) return std::move(status).error();
   Result<Database> opened = Database::open(path, Database::Access::kCreate, patience);
   if (!opened) return opened.error();
   Database& database = *opened;

@@ -1,4 +1,5 @@
-// A store's file, opened: what it is has been checked, it has the current format, and it is left tidy. For this room only.
+// A store's file, opened: what it is has been checked, it has the current format, and it is left tidy. For this room
+// only.
 #ifndef CAPBENCH_SCHEMA_CONNECTION_H_
 #define CAPBENCH_SCHEMA_CONNECTION_H_
 

@@ -13,14 +13,15 @@ Result<Content> examine(Database& database, std::span<const Migration> steps) {
   if (!objects) return objects.error();
   if (*application == 0 && *version == 0 && *objects == 0) return Content::kEmpty;
   if (*application != kApplicationId || *version < 1) {
-    return Error{ErrorKind::kUsage, database.path().string(), "an SQLite database of another program, not a capbench store",
+    return Error{ErrorKind::kUsage, database.path().string(),
+                 "an SQLite database of another program, not a capbench store",
                  "name another file with --db; this one is left as it is"};
   }
   const std::int64_t known = steps.empty() ? 0 : steps.back().version;
   if (*version > known) {
     return Error{ErrorKind::kUsage, database.path().string(),
-                 "written by a newer capbench (format " + std::to_string(*version) + "; this program knows formats up to " +
-                     std::to_string(known) + ")",
+                 "written by a newer capbench (format " + std::to_string(*version) +
+                     "; this program knows formats up to " + std::to_string(known) + ")",
                  "update capbench, or name another file with --db; this one is left as it is"};
   }
   return *version == known ? Content::kCurrent : Content::kOlder;

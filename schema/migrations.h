@@ -33,8 +33,8 @@ enum class Content {
 // Only reads. Errors: not SQLite, somebody else's database, a format newer than the last of `steps`.
 Result<Content> examine(Database& database, std::span<const Migration> steps);
 
-// Brings the file to the last format in one transaction: killed at any moment, it is as before or finished. Several programs
-// may try at once; one does it and the others find it done.
+// Brings the file to the last format in one transaction: killed at any moment, it is as before or finished. Several
+// programs may try at once; one does it and the others find it done.
 Status migrate(Database& database, std::span<const Migration> steps);
 
 }  // namespace capbench::schema

@@ -60,20 +60,20 @@ struct RunRecord {
 
 // One row that llama-bench (or another runtime) printed.
 struct ResultRecord {
-  std::string test;  // as llama-bench names it: "pp512", "tg128", "pp512 @ d4096"
-  std::string build;      // "0ad4a86 (1)"; empty if unknown
+  std::string test;   // as llama-bench names it: "pp512", "tg128", "pp512 @ d4096"
+  std::string build;  // "0ad4a86 (1)"; empty if unknown
   std::int64_t n_prompt = 0;
   std::int64_t n_gen = 0;
   std::int64_t n_depth = 0;
-  std::string model_type;        // "llama 1B Q4_K - Medium"
-  std::int64_t model_size = 0;   // bytes
+  std::string model_type;       // "llama 1B Q4_K - Medium"
+  std::int64_t model_size = 0;  // bytes
   std::int64_t model_n_params = 0;
   std::string backends;
   std::string cpu_info;
   std::string gpu_info;
   std::vector<std::int64_t> samples_ns;  // in the order measured
-  double median_ts = 0;  // tokens per second at the median sample, see stats
-  std::string fields;    // every field as printed, a JSON object
+  double median_ts = 0;                  // tokens per second at the median sample, see stats
+  std::string fields;                    // every field as printed, a JSON object
 };
 
 // What one capability was asked to be and was seen to be.
@@ -87,7 +87,8 @@ struct CapabilityRecord {
 
 // One process launch.
 struct TrialRecord {
-  std::string id;  // SHA-256 over what is never redacted: run, arm, workload, model, block, attempt, status, samples, closure
+  std::string
+      id;  // SHA-256 over what is never redacted: run, arm, workload, model, block, attempt, status, samples, closure
   std::string run_id;
   std::string suite_id;
   std::string environment_id;
@@ -98,7 +99,7 @@ struct TrialRecord {
   std::string guest;   // "stand-in", "vm", or empty for the host itself
   std::string workload;
   std::string model;
-  std::string model_kind;  // "real" or "twin"; the two are never pooled
+  std::string model_kind;     // "real" or "twin"; the two are never pooled
   std::int64_t block = 0;     // from 0
   std::int64_t position = 0;  // place in the plan's order, from 0
   std::int64_t attempt = 1;   // 2 and up: an earlier attempt was cut short
@@ -116,7 +117,7 @@ struct TrialRecord {
   std::optional<int> signal;
   std::vector<std::string> argv;
   std::vector<std::string> environment_set;  // NAME=VALUE, what the arm added
-  std::string stdout_sha256;  // of the raw bytes; the store holds them
+  std::string stdout_sha256;                 // of the raw bytes; the store holds them
   std::string stderr_sha256;
   std::vector<ResultRecord> results;
   std::vector<CapabilityRecord> capabilities;

@@ -16,8 +16,8 @@
 
 namespace capbench::schema {
 
-// What a failed SQLite call on `path` means. `code` is a (perhaps extended) result code, `message` SQLite's own words and
-// `errno_value` the system call behind it, 0 if none.
+// What a failed SQLite call on `path` means. `code` is a (perhaps extended) result code, `message` SQLite's own words
+// and `errno_value` the system call behind it, 0 if none.
 Error sqlite_error(const std::filesystem::path& path, int code, const std::string& message, int errno_value);
 
 // A prepared statement. Binding goes from left to right; a binding that fails is reported by the next step.
@@ -69,8 +69,8 @@ class Database {
     kImmutable,  // must exist; read without locks and without side files, as on a medium that nobody writes
   };
 
-  // `path` is taken as a file's name, never as a URI or one of SQLite's special names. SQLite touches the file no earlier than
-  // the first statement, so success says little.
+  // `path` is taken as a file's name, never as a URI or one of SQLite's special names. SQLite touches the file no
+  // earlier than the first statement, so success says little.
   static Result<Database> open(const std::filesystem::path& path, Access access, std::chrono::milliseconds patience);
 
   // Runs every statement of `sql`.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kShown = 12;  // digits of an id that people need to see
 
 std::string named(std::string_view what, std::string_view id) {
-  return std::string(what) + " " + std::string(id.substr(0, kShown));
+  return id.empty() ? std::string(what) : std::string(what) + " " + std::string(id.substr(0, kShown));
 }
 
 Error refuse(std::string_view what, std::string_view id, std::string cause, std::string remedy) {
@@ -81,8 +81,8 @@ struct Raw {
   std::uint64_t size = 0;
 };
 
-Result<Raw> prepare_raw(Database& database, const TrialRecord& trial, std::string_view stream, const std::string& digest,
-                        std::string_view bytes) {
+Result<Raw> prepare_raw(Database& database, const TrialRecord& trial, std::string_view stream,
+                        const std::string& digest, std::string_view bytes) {
   Raw raw;
   raw.size = bytes.size();
   if (bytes.empty() && digest.empty()) return raw;
@@ -140,8 +140,13 @@ Status check_references(Database& database, const TrialRecord& trial) {
   Result<Statement> place = database.prepare(
       "SELECT id FROM trial WHERE run_id = ? AND arm = ? AND workload = ? AND model = ? AND block = ? AND attempt = ?");
   if (!place) return place.error();
-  const Result<bool> taken =
-      place->bind(trial.run_id).bind(trial.arm).bind(trial.workload).bind(trial.model).bind(trial.block).bind(trial.attempt).step();
+  const Result<bool> taken = place->bind(trial.run_id)
+                                 .bind(trial.arm)
+                                 .bind(trial.workload)
+                                 .bind(trial.model)
+                                 .bind(trial.block)
+                                 .bind(trial.attempt)
+                                 .step();
   if (!taken) return taken.error();
   if (!*taken) return {};
   return refuse("trial", trial.id,
@@ -154,7 +159,8 @@ Status check_references(Database& database, const TrialRecord& trial) {
 Status insert_trial(Database& database, const TrialRecord& trial, const Raw& out, const Raw& err) {
   Result<Statement> prepared = database.prepare(
       "INSERT INTO trial (id, run_id, suite_id, environment_id, closure_id, arm, mode, target, guest, workload, model, "
-      "model_kind, block, position, attempt, status, reason, treatment, quality, started_at, wall_ns, user_ns, system_ns, "
+      "model_kind, block, position, attempt, status, reason, treatment, quality, started_at, wall_ns, user_ns, "
+      "system_ns, "
       "max_rss_bytes, exit_status, signal, argv, environment_set, stdout_sha256, stderr_sha256) "
       "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   if (!prepared) return prepared.error();
@@ -179,7 +185,8 @@ Status insert_trial(Database& database, const TrialRecord& trial, const Raw& out
 
 Status insert_results(Database& database, const TrialRecord& trial) {
   Result<Statement> insert = database.prepare(
-      "INSERT INTO result (trial_id, ordinal, test, build, n_prompt, n_gen, n_depth, model_type, model_size, model_n_params, "
+      "INSERT INTO result (trial_id, ordinal, test, build, n_prompt, n_gen, n_depth, model_type, model_size, "
+      "model_n_params, "
       "backends, cpu_info, gpu_info, samples_ns, median_ts, fields) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   if (!insert) return insert.error();
   std::int64_t ordinal = 0;
@@ -266,8 +273,8 @@ Status Store::put_closure(const ClosureRecord& closure) {
   Result<Statement> insert = database.prepare("INSERT INTO closure (id) VALUES (?)");
   if (!insert) return insert.error();
   if (Status status = insert->bind(closure.id).run(); !status) return status;
-  Result<Statement> artifact = database.prepare(
-      "INSERT INTO artifact (sha256, size, name) VALUES (?, ?, ?) ON CONFLICT (sha256) DO NOTHING");
+  Result<Statement> artifact =
+      database.prepare("INSERT INTO artifact (sha256, size, name) VALUES (?, ?, ?) ON CONFLICT (sha256) DO NOTHING");
   if (!artifact) return artifact.error();
   Result<Statement> stored_size = database.prepare("SELECT size FROM artifact WHERE sha256 = ?");
   if (!stored_size) return stored_size.error();
@@ -278,7 +285,8 @@ Status Store::put_closure(const ClosureRecord& closure) {
   for (const ClosureMember& m : closure.members) {
     const Result<std::int64_t> size = to_integer("the size of " + m.artifact.name, m.artifact.size);
     if (!size) return size.error();
-    if (Status status = artifact->bind(m.artifact.sha256).bind(*size).bind(m.artifact.name).run(); !status) return status;
+    if (Status status = artifact->bind(m.artifact.sha256).bind(*size).bind(m.artifact.name).run(); !status)
+      return status;
     const Result<bool> row = stored_size->bind(m.artifact.sha256).step();
     if (!row) return row.error();
     if (!*row || stored_size->integer(0) != *size) return two_under_one_id("artifact", m.artifact.sha256);
@@ -316,6 +324,11 @@ Status Store::put_run(const RunRecord& run) {
 Status Store::put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr) {
   if (Status status = check_trial(trial); !status) return status;
   Database& database = state_->connection.database();
+  constexpr std::string_view kHeld = "SELECT 1 FROM trial WHERE id = ?";
+  // Merging stores puts many trials that are there already: those cost no lock.
+  const Result<bool> known = exists(database, kHeld, trial.id);
+  if (!known) return known.error();
+  if (*known) return {};
   // Everything slow happens before the write lock is taken.
   const Result<Raw> out = prepare_raw(database, trial, "stdout", trial.stdout_sha256, raw_stdout);
   if (!out) return out.error();
@@ -323,7 +336,7 @@ Status Store::put_trial(const TrialRecord& trial, std::string_view raw_stdout, s
   if (!err) return err.error();
   Result<Transaction> transaction = state_->connection.begin_write();
   if (!transaction) return transaction.error();
-  const Result<bool> held = exists(database, "SELECT 1 FROM trial WHERE id = ?", trial.id);
+  const Result<bool> held = exists(database, kHeld, trial.id);  // another program may have been faster
   if (!held) return held.error();
   if (*held) return {};
   if (Status status = check_references(database, trial); !status) return status;
@@ -343,7 +356,7 @@ Status Store::exclude_trial(std::string_view id_or_prefix, std::string_view why)
     return Error{ErrorKind::kUsage, "trial " + std::string(id_or_prefix), std::move(cause), std::move(remedy)};
   };
   if (id_or_prefix.empty()) return error("no id given", "give a trial's id or its first digits");
-  // 'g' follows every hexadecimal digit, so these are the ids that begin so. A whole id sorts first.
+  // A whole id sorts before those that it begins.
   Result<Statement> find = database.prepare(
       "SELECT id, status, reason FROM trial WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2");
   if (!find) return find.error();
@@ -358,8 +371,8 @@ Status Store::exclude_trial(std::string_view id_or_prefix, std::string_view why)
     if (!second) return second.error();
     if (*second) return error("several trials begin so", "give more digits of the id");
   }
-  std::string reason = status == "excluded" ? former + "; " : "was " + status + (former.empty() ? "" : " (" + former + ")") + ": ";
-  reason += why;
+  const std::string before = "was " + status + (former.empty() ? "" : " (" + former + ")") + ": ";
+  const std::string reason = (status == "excluded" ? former + "; " : before) + std::string(why);
   Result<Statement> update = database.prepare(
       "UPDATE trial SET status_before_exclusion = coalesce(status_before_exclusion, status), status = 'excluded', "
       "reason = ? WHERE id = ?");

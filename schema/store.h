@@ -23,7 +23,7 @@ enum class OpenMode {
 
 // Which trials. Empty members do not restrict.
 struct TrialFilter {
-  std::string suite;   // a suite's name or id
+  std::string suite;  // a suite's name or id
   std::string run_id;
   bool with_results = true;  // false leaves `results` and `capabilities` empty, for bookkeeping
 };
@@ -40,9 +40,9 @@ struct TrialView {
 
 class Store {
  public:
-  // Errors: foreign or damaged file, newer version, unwritable folder, full disk, locked by another writer. Each names the
-  // file and a remedy. kCreate makes missing folders. `patience` is how long to wait for another program's lock, here and in
-  // every later call.
+  // Errors: foreign or damaged file, newer version, unwritable folder, full disk, locked by another writer. Each names
+  // the file and a remedy. kCreate makes missing folders. `patience` is how long to wait for another program's lock,
+  // here and in every later call.
   static Result<Store> open(const std::filesystem::path& path, OpenMode mode,
                             std::chrono::milliseconds patience = std::chrono::seconds(5));
 
@@ -55,15 +55,17 @@ class Store {
   Status put_environment(const EnvironmentRecord& environment);
   Status put_closure(const ClosureRecord& closure);
   Status put_run(const RunRecord& run);  // a second put updates state and planned_trials
-  // One transaction: raw output first, then trial, results and capabilities. All or nothing. Run, suite, environment and closure
-  // must be there already. An empty stdout_sha256 or stderr_sha256 is computed, unless there are no bytes either: then the output
-  // counts as withheld. A digest that is not that of the bytes is an error, and so is a second trial in the same place (run, arm,
-  // workload, model, block, attempt). Bytes that are not UTF-8 in argv and environment_set are kept as U+FFFD.
+  // One transaction: raw output first, then trial, results and capabilities. All or nothing. Run, suite, environment
+  // and closure must be there already. An empty stdout_sha256 or stderr_sha256 is computed, unless there are no bytes
+  // either: then the output counts as withheld. A digest that is not that of the bytes is an error, and so is a second
+  // trial in the same place (run, arm, workload, model, block, attempt). Bytes that are not UTF-8 in argv and
+  // environment_set are kept as U+FFFD.
   Status put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr);
-  // Marks, never deletes: status "excluded", the former status and `why` kept in reason. Unknown id or unique prefix: an error.
+  // Marks, never deletes: status "excluded", the former status and `why` kept in reason. Unknown id or unique prefix:
+  // an error.
   Status exclude_trial(std::string_view id_or_prefix, std::string_view why);
 
-  Result<std::vector<RunRecord>> runs(std::string_view suite_id);  // newest first; empty suite_id: all
+  Result<std::vector<RunRecord>> runs(std::string_view suite_id);    // newest first; empty suite_id: all
   Result<std::vector<TrialView>> trials(const TrialFilter& filter);  // by run, position, attempt
   Result<std::optional<std::string>> suite_json(std::string_view suite_id);
   Result<std::optional<ClosureRecord>> closure(std::string_view id);
@@ -79,7 +81,8 @@ class Store {
   std::unique_ptr<State> state_;
 };
 
-// Where the store is when no --db is given: $XDG_DATA_HOME/capbench/results.db, else ~/.local/share/capbench/results.db.
+// Where the store is when no --db is given: $XDG_DATA_HOME/capbench/results.db, else
+// ~/.local/share/capbench/results.db.
 std::filesystem::path default_store_path(const char* xdg_data_home, const char* home);
 
 }  // namespace capbench::schema

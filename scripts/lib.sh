@@ -48,7 +48,7 @@ digest() {
 # How many processors this process may use.
 processors() { getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1; }
 
-# Debian's `bazel` refuses to run a workspace whose .bazelversion it does not have, so its versioned program comes first.
+# Debian's `bazel` refuses a workspace whose .bazelversion it does not have, so its versioned program comes first.
 bazel_program() {
   local name
   for name in bazel-4 bazelisk bazel; do
@@ -79,6 +79,10 @@ apt_get() {
     </dev/null >&2
 }
 
+apt_update() {
+  apt_get update || note "apt-get update failed (its reason is above); going on with the package lists that are here"
+}
+
 # apt_install PACKAGE...: installs those that are missing; touches nothing when all are there.
 apt_install() {
   local package missing=()
@@ -93,11 +97,29 @@ apt_install() {
   note "installing: ${missing[*]}"
   # A fresh container has no package lists; old lists name packages that are gone, hence the second attempt.
   if ! apt-cache show "${missing[@]}" >/dev/null 2>&1; then
-    apt_get update
+    apt_update
   fi
   if ! apt_get install --no-install-recommends "${missing[@]}"; then
-    apt_get update
+    apt_update
     apt_get install --no-install-recommends "${missing[@]}" ||
-      die 3 "apt-get could not install: ${missing[*]} (its reason is above); try: check the network and the sources in /etc/apt"
+      die 3 "apt-get could not install ${missing[*]} (its reason is above);" \
+        "try: check the network and the sources in /etc/apt"
   fi
+}
+
+# apt_install_if_offered PACKAGE...: the same, but what this release does not have is left out with a note.
+apt_install_if_offered() {
+  local package offered=() updated=0
+  for package in "$@"; do
+    if ! apt_installed "$package" && ! apt-cache show "$package" >/dev/null 2>&1; then
+      ((updated)) || apt_update
+      updated=1
+      if ! apt-cache show "$package" >/dev/null 2>&1; then
+        note "left out, since this release does not have it: $package"
+        continue
+      fi
+    fi
+    offered+=("$package")
+  done
+  ((${#offered[@]} == 0)) || apt_install "${offered[@]}"
 }

@@ -53,7 +53,7 @@ Result<ModelInput> prepare_model(const suite::Model& model, const fs::path& suit
   }
   auto info = models::inspect(input.path);
   if (!info) return std::move(info).error();
-  input.kind = info->kind;
+  input.kind = std::string(models::kind_of(*info));
   auto artifact = digests.digest(input.path);
   if (!artifact) return std::move(artifact).error();
   input.artifact = std::move(*artifact);

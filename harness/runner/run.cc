@@ -313,7 +313,7 @@ Status Run::run_trial(const suite::PlannedTrial& planned) {
   trial.position = static_cast<std::int64_t>(planned.position);
   trial.argv = job.argv;
   trial.environment_set = job.set_env;
-  judge(*job_result, {workload, arm, inputs_.cpu_variants, shim::cpu::hardware_features()},
+  judge(*job_result, {workload, arm, inputs_.cpu_variants, shim::cpu::detect_cpu().usable()},
         suite_.protocol.time_limit_s, trial);
   Attempt& attempt = journal_[cell_key(suite_, planned)];
   trial.attempt = attempt.number + 1;
@@ -358,7 +358,7 @@ Result<RunSummary> run_suite(const suite::Suite& suite, const std::filesystem::p
                                                "); Ctrl-C stops waiting");
                             }});
   if (!lock) return std::move(lock).error();
-  auto digests = schema::DigestCache::open(install.cache / "digests.db");
+  schema::DigestCache digests(install.cache / "digests.db");
   auto inputs = prepare_inputs(suite, suite_dir, install, digests,
                                [&](const std::string& line) { progress.message(line); });
   if (!inputs) return std::move(inputs).error();

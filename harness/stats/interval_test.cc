@@ -15,6 +15,7 @@ namespace {
 // Trials of one sample each, so that a trial's median is the value.
 std::vector<Trial> trials_of(const std::vector<double>& medians) {
   std::vector<Trial> trials;
+  trials.reserve(medians.size());
   for (const double value : medians) trials.push_back({static_cast<std::int64_t>(trials.size()), {value}});
   return trials;
 }
@@ -87,10 +88,8 @@ TEST(RatioInterval, WelchsDegreesOfFreedomWithUnequalArms) {
 }
 
 TEST(RatioInterval, OfSevenOrMoreTrialsInvertsMannWhitney) {
-  std::vector<double> a;
-  for (int i = 0; i < 8; ++i) a.push_back(200 + i * i);
-  std::vector<double> b;
-  for (int i = 0; i < 7; ++i) b.push_back(100 + 3 * i);
+  const std::vector<double> a = {200, 201, 204, 209, 216, 225, 236, 249};
+  const std::vector<double> b = {100, 103, 106, 109, 112, 115, 118};
   const auto interval = ratio_interval(trials_of(a), trials_of(b));
   ASSERT_TRUE(interval.ok());
   std::vector<double> ratios;

@@ -15,7 +15,7 @@ std::uint64_t splitmix64(std::uint64_t& state) {
 
 }  // namespace
 
-Random::Random(std::uint64_t seed) : state_{} {
+Random::Random(std::uint64_t seed) {
   for (std::uint64_t& word : state_) word = splitmix64(seed);
 }
 

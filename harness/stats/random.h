@@ -24,7 +24,7 @@ class Random {
   double unit();
 
  private:
-  std::array<std::uint64_t, 4> state_;
+  std::array<std::uint64_t, 4> state_{};
 };
 
 // Fisher-Yates: every order equally likely.

@@ -31,8 +31,8 @@ struct OwnedOption {
 
 // Options of llama-bench that are said elsewhere in the suite, or that only capbench may give.
 constexpr auto kOwned = std::to_array<OwnedOption>({
-    {"-m", "\"file\" or \"like\" of a model"},
-    {"--model", "\"file\" or \"like\" of a model"},
+    {"-m", R"("file" or "like" of a model)"},
+    {"--model", R"("file" or "like" of a model)"},
     {"-hf", "download the file and name it in \"file\" of a model"},
     {"-hfr", "download the file and name it in \"file\" of a model"},
     {"--hf-repo", "download the file and name it in \"file\" of a model"},
@@ -44,7 +44,7 @@ constexpr auto kOwned = std::to_array<OwnedOption>({
     {"--n-prompt", "\"p\" of the workload"},
     {"-n", "\"n\" of the workload"},
     {"--n-gen", "\"n\" of the workload"},
-    {"-pg", "\"p\" and \"n\" of the workload, which are timed apart"},
+    {"-pg", R"("p" and "n" of the workload, which are timed apart)"},
     {"-d", "\"d\" of the workload"},
     {"--n-depth", "\"d\" of the workload"},
     {"-r", "\"r\" of the workload"},
@@ -72,24 +72,12 @@ constexpr auto kOwned = std::to_array<OwnedOption>({
 
 // Short and long names of the options that people repeat, so that `-b 512 --batch-size 1024` is seen as a repetition.
 constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"--batch-size", "-b"},
-    {"--ubatch-size", "-ub"},
-    {"--cache-type-k", "-ctk"},
-    {"--cache-type-v", "-ctv"},
-    {"--cpu-mask", "-C"},
-    {"--n-cpu-moe", "-ncmoe"},
-    {"--split-mode", "-sm"},
-    {"--main-gpu", "-mg"},
-    {"--no-kv-offload", "-nkvo"},
-    {"--load-mode", "-lm"},
-    {"--lazy-mode", "-lzm"},
-    {"--embeddings", "-embd"},
-    {"--tensor-split", "-ts"},
-    {"--override-tensor", "-ot"},
-    {"--no-op-offload", "-nopo"},
-    {"--fit-target", "-fitt"},
-    {"--fit-ctx", "-fitc"},
-    {"--mmap", "-mmp"},
+    {"--batch-size", "-b"},     {"--ubatch-size", "-ub"},     {"--cache-type-k", "-ctk"},
+    {"--cache-type-v", "-ctv"}, {"--cpu-mask", "-C"},         {"--n-cpu-moe", "-ncmoe"},
+    {"--split-mode", "-sm"},    {"--main-gpu", "-mg"},        {"--no-kv-offload", "-nkvo"},
+    {"--load-mode", "-lm"},     {"--lazy-mode", "-lzm"},      {"--embeddings", "-embd"},
+    {"--tensor-split", "-ts"},  {"--override-tensor", "-ot"}, {"--no-op-offload", "-nopo"},
+    {"--fit-target", "-fitt"},  {"--fit-ctx", "-fitc"},       {"--mmap", "-mmp"},
     {"--direct-io", "-dio"},
 });
 
@@ -127,7 +115,7 @@ bool is_range(std::string_view value) {
 }  // namespace
 
 std::optional<Complaint> check_name(std::string_view name) {
-  const auto expected = [name](const char* what) { return Complaint{quoted(name) + "; expected " + what, ""}; };
+  const auto expected = [name](const char* what) { return Complaint{in_quotes(name) + "; expected " + what, ""}; };
   if (name.empty() || name.size() > kNameBytes) return expected("a name of 1 to 100 bytes");
   if (!is_printable(name)) return expected("a name of printable characters");
   if (name.find('/') != std::string_view::npos) return expected("a name without '/'");
@@ -146,7 +134,7 @@ std::optional<Complaint> check_capability(std::string_view name) {
       word(name.substr(dot + 1))) {
     return std::nullopt;
   }
-  return Complaint{quoted(name) + "; expected a capability, \"domain.name\"", "a name like \"cpu.isa\""};
+  return Complaint{in_quotes(name) + "; expected a capability, \"domain.name\"", "a name like \"cpu.isa\""};
 }
 
 std::optional<Complaint> check_level(std::string_view value) {
@@ -154,20 +142,20 @@ std::optional<Complaint> check_level(std::string_view value) {
       value.find_first_of(",=") == std::string_view::npos && value.front() != ' ' && value.back() != ' ') {
     return std::nullopt;
   }
-  return Complaint{quoted(value) + "; expected 1 to 200 printable bytes without ',' and '='", ""};
+  return Complaint{in_quotes(value) + "; expected 1 to 200 printable bytes without ',' and '='", ""};
 }
 
 std::optional<Complaint> check_environment_name(std::string_view name) {
   const auto letter = [](char c) { return is_lower(c) || is_upper(c) || c == '_'; };
   if (name.empty() || name.size() > kNameBytes || !letter(name[0]) ||
       !std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || is_digit(c); })) {
-    return Complaint{quoted(name) + "; expected a variable's name: letters, digits and '_', no digit first", ""};
+    return Complaint{in_quotes(name) + "; expected a variable's name: letters, digits and '_', no digit first", ""};
   }
   if (name.starts_with("CAPSHIM_")) {
-    return Complaint{quoted(name) + " is set by capbench", "\"set\" and \"guest\" of the arm"};
+    return Complaint{in_quotes(name) + " is set by capbench", R"("set" and "guest" of the arm)"};
   }
   if (name == "LD_PRELOAD" || name == "DYLD_INSERT_LIBRARIES") {
-    return Complaint{quoted(name) + " is set by capbench, which loads the shim with it",
+    return Complaint{in_quotes(name) + " is set by capbench, which loads the shim with it",
                      "\"shim\" of the arm to load another shim"};
   }
   return std::nullopt;
@@ -179,7 +167,7 @@ std::optional<ArgumentComplaint> check_arguments(const std::vector<std::string>&
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     const auto complain = [&](std::string cause, std::string remedy) {
-      return ArgumentComplaint{i, {quoted(argument) + std::move(cause), std::move(remedy)}};
+      return ArgumentComplaint{i, {in_quotes(argument) + std::move(cause), std::move(remedy)}};
     };
     if (argument.empty() || argument.size() > kPathBytes || !is_printable(argument)) {
       return complain("; expected 1 to 4000 printable bytes", "");
@@ -193,14 +181,14 @@ std::optional<ArgumentComplaint> check_arguments(const std::vector<std::string>&
       }
       if (argument.find('=') != std::string::npos) {
         return complain("; llama-bench takes an option's value as the next argument",
-                        fmt::format("\"{}\", \"...\"", argument.substr(0, argument.find('='))));
+                        fmt::format(R"("{}", "...")", argument.substr(0, argument.find('='))));
       }
       if (!seen.insert(option).second) {
         return complain(" appears twice; llama-bench would run every combination", "one workload for each value");
       }
       continue;
     }
-    if (i == 0) return complain("; expected an option first", "\"-b\", \"512\", each in quotes of its own");
+    if (i == 0) return complain("; expected an option first", R"("-b", "512", each in quotes of its own)");
     // -rpc alone takes a list of servers that is one setting.
     if (option != "-rpc" && option != "--rpc" && argument.find(',') != std::string::npos) {
       return complain(" has a comma; llama-bench would run every value", "one workload for each value");

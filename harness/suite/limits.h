@@ -14,8 +14,7 @@ namespace capbench::suite {
 inline constexpr auto kSuiteKeys = std::to_array<std::string_view>(
     {"capbench", "name", "description", "runtime", "models", "workloads", "arms", "protocol"});
 inline constexpr auto kRuntimeKeys = std::to_array<std::string_view>({"kind", "executable"});
-inline constexpr auto kModelKeys =
-    std::to_array<std::string_view>({"name", "file", "like", "seed", "sha256", "kind"});
+inline constexpr auto kModelKeys = std::to_array<std::string_view>({"name", "file", "like", "seed", "sha256", "kind"});
 inline constexpr auto kWorkloadKeys =
     std::to_array<std::string_view>({"name", "p", "n", "d", "r", "t", "ngl", "fa", "args"});
 inline constexpr auto kArmKeys =
@@ -29,15 +28,15 @@ inline constexpr auto kFlashAttention = std::to_array<std::string_view>({"on", "
 inline constexpr auto kOrders = std::to_array<std::string_view>({"random-blocks", "as-written"});
 
 inline constexpr std::size_t kFileBytes = 1U << 20U;
-inline constexpr std::size_t kItems = 1000;        // models, workloads and arms, each
+inline constexpr std::size_t kItems = 1000;  // models, workloads and arms, each
 inline constexpr std::int64_t kTotalTrials = 1000000;
 inline constexpr std::size_t kNameBytes = 100;
-inline constexpr std::size_t kTextBytes = 10000;   // descriptions
+inline constexpr std::size_t kTextBytes = 10000;  // descriptions
 inline constexpr std::size_t kPathBytes = 4000;
-inline constexpr std::size_t kValueBytes = 200;    // of a capability, a device
-inline constexpr std::size_t kEnvBytes = 4000;     // of one value
-inline constexpr std::size_t kPairs = 100;         // capabilities or environment variables of an arm
-inline constexpr std::size_t kTests = 100;         // values of one of p, n, d
+inline constexpr std::size_t kValueBytes = 200;  // of a capability, a device
+inline constexpr std::size_t kEnvBytes = 4000;   // of one value
+inline constexpr std::size_t kPairs = 100;       // capabilities or environment variables of an arm
+inline constexpr std::size_t kTests = 100;       // values of one of p, n, d
 inline constexpr std::size_t kArgs = 100;
 
 inline constexpr IntegerRange kVersionRange{1, 1};

@@ -137,7 +137,8 @@ std::string Members::one_of(std::string_view key, std::span<const std::string_vi
                             std::string_view absent) const {
   const json* value = find(key);
   if (value == nullptr) return std::string(absent);
-  if (value->is_string() && std::find(choices.begin(), choices.end(), value->get_ref<const std::string&>()) != choices.end()) {
+  if (value->is_string() &&
+      std::find(choices.begin(), choices.end(), value->get_ref<const std::string&>()) != choices.end()) {
     return value->get<std::string>();
   }
   problem_->expected(path_of(key), *value, fmt::format("\"{}\"", fmt::join(choices, "\" or \"")));
@@ -167,7 +168,8 @@ std::optional<std::int64_t> Members::optional_integer(std::string_view key, Inte
   const json* value = find(key);
   if (value == nullptr) return std::nullopt;
   const std::optional<std::int64_t> integer = as_integer(*value, range);
-  if (!integer) problem_->expected(path_of(key), *value, fmt::format("an integer from {} to {}", range.low, range.high));
+  if (!integer)
+    problem_->expected(path_of(key), *value, fmt::format("an integer from {} to {}", range.low, range.high));
   return integer;
 }
 
@@ -181,7 +183,8 @@ double Members::number(std::string_view key, double low, bool open, double high,
   const double number = value->is_number() ? value->get<double>() : std::nan("");
   // Written so that a NaN fails.
   if ((open ? number > low : number >= low) && number <= high) return number;
-  problem_->expected(path_of(key), *value, fmt::format("a number {} {:g} to {:.0f}", open ? "above" : "from", low, high));
+  problem_->expected(path_of(key), *value,
+                     fmt::format("a number {} {:g} to {:.0f}", open ? "above" : "from", low, high));
   return absent;
 }
 
@@ -193,7 +196,8 @@ std::vector<std::int64_t> Members::integers(std::string_view key, IntegerRange r
   if (!value->is_array()) {
     const std::optional<std::int64_t> integer = as_integer(*value, range);
     if (!integer) {
-      problem_->expected(path, *value, fmt::format("an integer from {} to {}, or an array of them", range.low, range.high));
+      problem_->expected(path, *value,
+                         fmt::format("an integer from {} to {}, or an array of them", range.low, range.high));
     }
     return {integer.value_or(absent)};
   }
@@ -208,7 +212,8 @@ std::vector<std::int64_t> Members::integers(std::string_view key, IntegerRange r
     if (!integer) {
       problem_->expected(element, (*value)[i], fmt::format("an integer from {} to {}", range.low, range.high));
     } else if (std::find(integers.begin(), integers.end(), *integer) != integers.end()) {
-      problem_->report(element, fmt::format("{} appears twice; each test runs once", *integer), "remove one of the two");
+      problem_->report(element, fmt::format("{} appears twice; each test runs once", *integer),
+                       "remove one of the two");
     }
     integers.push_back(integer.value_or(absent));
   }

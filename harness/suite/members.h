@@ -1,5 +1,5 @@
-// Reads JSON values with a known shape. The first problem is kept, later ones are not looked at; every read gives a usable
-// default, so callers go on and ask once at the end.
+// Reads JSON values with a known shape. The first problem is kept, later ones are not looked at; every read gives a
+// usable default, so callers go on and ask once at the end.
 #ifndef CAPBENCH_HARNESS_SUITE_MEMBERS_H_
 #define CAPBENCH_HARNESS_SUITE_MEMBERS_H_
 

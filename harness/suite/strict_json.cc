@@ -27,10 +27,14 @@ std::string line_and_column(std::string_view text, std::size_t offset) {
   return "line " + std::to_string(lines + 1) + ", column " + std::to_string(column);
 }
 
-// The library's "[json.exception...] parse error at line 1, column 2: syntax error while parsing value - unexpected '}';
-// expected ...; last read: '...'", without its head and without the quoted input at its end.
+// The library's "[json.exception...] parse error at line 1, column 2: syntax error while parsing value - unexpected
+// '}'; expected ...; last read: '...'", without its head and without the quoted input at its end.
 std::string reason(std::string message) {
-  if (const std::size_t dash = message.find(" - "); dash != std::string::npos) message.erase(0, dash + 3);
+  if (const std::size_t dash = message.find(" - "); dash != std::string::npos) {
+    message.erase(0, dash + 3);
+  } else if (const std::size_t bracket = message.find("] "); bracket != std::string::npos) {
+    message.erase(0, bracket + 2);
+  }
   if (const std::size_t last = message.find("; last read"); last != std::string::npos) {
     const std::size_t next = message.find("'; expected", last);
     message.erase(last, next == std::string::npos ? std::string::npos : next + 1 - last);
@@ -68,8 +72,9 @@ class Builder {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& exception) {
     // The position counts the bytes read; the last of them is the one that did not fit.
-    error_ = Error{ErrorKind::kUsage, line_and_column(text_, position == 0 ? 0 : position - 1),
-                   "not JSON: " + reason(exception.what()), "check the quotes, commas and brackets there and just before"};
+    error_ =
+        Error{ErrorKind::kUsage, line_and_column(text_, position == 0 ? 0 : position - 1),
+              "not JSON: " + reason(exception.what()), "check the quotes, commas and brackets there and just before"};
     return false;
   }
 
@@ -88,8 +93,11 @@ class Builder {
     std::string result = "$";
     for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
       const Level& level = open_[i];
-      result = level.value.is_array() ? result + "[" + std::to_string(level.value.size()) + "]"
-                                      : member_path(result, level.key);
+      if (level.value.is_array()) {
+        result.append("[").append(std::to_string(level.value.size())).append("]");
+      } else {
+        result = member_path(result, level.key);
+      }
     }
     return result;
   }
@@ -149,17 +157,17 @@ std::string member_path(const std::string& path, std::string_view key) {
     return std::isalnum(c) != 0 || c == '_' || c == '$';
   });
   if (word && key.size() <= kShownBytes) return path + "." + std::string(key);
-  return path + "[" + quoted(key) + "]";
+  return path + "[" + in_quotes(key) + "]";
 }
 
 std::string shown(const json& value) {
   if (value.is_object()) return value.empty() ? "{}" : "an object";
   if (value.is_array()) return value.empty() ? "[]" : "an array";
-  if (value.is_string()) return quoted(value.get_ref<const std::string&>());
+  if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
   return value.dump();
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   bool cut = false;
   while (!text.empty()) {

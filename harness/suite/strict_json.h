@@ -1,5 +1,5 @@
-// JSON as strict as a hand-written file deserves: duplicate keys, deep nesting and trailing bytes are errors that say where.
-// Pure, thread-safe.
+// JSON as strict as a hand-written file deserves: duplicate keys, deep nesting and trailing bytes are errors that say
+// where. Pure, thread-safe.
 #ifndef CAPBENCH_HARNESS_SUITE_STRICT_JSON_H_
 #define CAPBENCH_HARNESS_SUITE_STRICT_JSON_H_
 
@@ -17,8 +17,8 @@ struct StrictJsonLimits {
   std::size_t depth = 16;
 };
 
-// The document. A byte-order mark is skipped. A syntax error names line and column (characters, from 1); a duplicate key or
-// too deep a nesting names the JSON path ("$.arms[0]").
+// The document. A byte-order mark is skipped. A syntax error names line and column (characters, from 1); a duplicate
+// key or too deep a nesting names the JSON path ("$.arms[0]").
 Result<nlohmann::json> parse_strict_json(std::string_view text, const StrictJsonLimits& limits = {});
 
 // `path` with one more member: "$.a" + "b" is "$.a.b", and ["odd name"] for what is no plain word.
@@ -28,7 +28,7 @@ std::string member_path(const std::string& path, std::string_view key);
 std::string shown(const nlohmann::json& value);
 
 // Text in quotes for an error: printable and short.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace capbench::suite
 

@@ -47,10 +47,11 @@ bool is_printable(std::string_view text) {
   while (!text.empty()) {
     const char32_t c = take_character(text);
     if (c < 0x20U || (c >= 0x7FU && c <= 0x9FU) || is_bad(c)) return false;
-    if (c >= 0x200BU && c <= 0x200FU) return false;                                     // no width, direction marks
-    if (c >= 0x2028U && c <= 0x202EU) return false;                                     // separators, embeddings
-    if (c >= 0x2060U && c <= 0x206FU) return false;                                     // invisible operators, isolates
-    if (c == 0xFEFFU || (c >= 0xFFF9U && c <= 0xFFFBU) || (c & 0xFFFEU) == 0xFFFEU) return false;  // marks, non-characters
+    if (c >= 0x200BU && c <= 0x200FU) return false;  // no width, direction marks
+    if (c >= 0x2028U && c <= 0x202EU) return false;  // separators, embeddings
+    if (c >= 0x2060U && c <= 0x206FU) return false;  // invisible operators, isolates
+    if (c == 0xFEFFU || (c >= 0xFFF9U && c <= 0xFFFBU) || (c & 0xFFFEU) == 0xFFFEU)
+      return false;  // marks, non-characters
   }
   return true;
 }

@@ -124,7 +124,7 @@ CREATE TABLE result (
   gpu_info TEXT NOT NULL,
   samples_ns TEXT NOT NULL CHECK (json_valid(samples_ns)),
   median_ts REAL NOT NULL,
-  fields TEXT CHECK (json_valid(fields)),  -- NULL: not known
+  fields TEXT CHECK (fields IS NULL OR json_valid(fields)),  -- NULL: not known
   PRIMARY KEY (trial_id, ordinal)
 ) STRICT;
 

@@ -110,7 +110,8 @@ std::size_t format_banner(const BannerReport& report, char* out) {
 void write_line(int fd, std::string_view line) {
   const int errno_before = errno;
   pollfd ready{fd, POLLOUT, 0};
-  if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0 && (ready.revents & POLLERR) == 0) write_quietly(fd, line);
+  if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0 && (ready.revents & POLLERR) == 0)
+    write_quietly(fd, line);
   errno = errno_before;
 }
 

@@ -13,7 +13,8 @@ namespace capbench::shim {
 inline constexpr std::string_view kBannerPrefix = "capshim: ";
 inline constexpr std::string_view kShimVersion = "0.1.0";
 
-// A line is never longer, newline included: a pipe takes that much in one piece or not at all (POSIX PIPE_BUF on Linux).
+// A line is never longer, newline included: a pipe takes that much in one piece or not at all (POSIX PIPE_BUF on
+// Linux).
 inline constexpr std::size_t kMaxBannerBytes = 4096;
 
 // One capability. An empty field is left out of the line.
@@ -37,12 +38,12 @@ struct BannerReport {
   std::string_view error;  // why the settings were refused; empty: none
 };
 
-// Writes the line to `out` (kMaxBannerBytes of room) and gives its length. A report that does not fit becomes a line with
-// the domain and an error instead: never a cut line.
+// Writes the line to `out` (kMaxBannerBytes of room) and gives its length. A report that does not fit becomes a line
+// with the domain and an error instead: never a cut line.
 std::size_t format_banner(const BannerReport& report, char* out);
 
-// One write(2) to the descriptor, if it can take the line now. Never blocks, never raises SIGPIPE, keeps errno; a line that
-// cannot be written is lost.
+// One write(2) to the descriptor, if it can take the line now. Never blocks, never raises SIGPIPE, keeps errno; a line
+// that cannot be written is lost.
 void write_line(int fd, std::string_view line);
 
 }  // namespace capbench::shim

@@ -59,7 +59,8 @@ Result<Banner> read_object(const json& object) {
   const auto capabilities = object.find("capabilities");
   if (capabilities == object.end() || !capabilities->is_object()) return unreadable("no object \"capabilities\"");
   for (const auto& [name, value] : capabilities->items()) {
-    if (!take_capability(value, banner.capabilities[name])) return unreadable("\"capabilities\" holds a malformed entry");
+    if (!take_capability(value, banner.capabilities[name]))
+      return unreadable("\"capabilities\" holds a malformed entry");
   }
   if (!take_string(object, "note", banner.note)) return unreadable("\"note\" is not a string");
   if (!take_string(object, "error", banner.error)) return unreadable("\"error\" is not a string");
@@ -94,7 +95,9 @@ Status check_settings(const std::map<std::string, std::string>& settings) {
   return {};
 }
 
-bool Banner::has_role(std::string_view role) const { return std::find(roles.begin(), roles.end(), role) != roles.end(); }
+bool Banner::has_role(std::string_view role) const {
+  return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
 
 Result<Banner> parse_banner(std::string_view line) {
   if (line.size() > kMaxLine) return unreadable("longer than 65536 bytes");

@@ -12,8 +12,8 @@
 
 namespace capbench::shim {
 
-// "a=1,b=2", the value for CAPSHIM_SET or CAPSHIM_GUEST; empty for an empty map, which is written by leaving the variable out.
-// Names and values are not checked: check_settings does that.
+// "a=1,b=2", the value for CAPSHIM_SET or CAPSHIM_GUEST; empty for an empty map, which is written by leaving the
+// variable out. Names and values are not checked: check_settings does that.
 std::string format_settings(const std::map<std::string, std::string>& settings);
 
 // The shims' own parser over the map: an error names the capability and what was expected. An empty map is fine.
@@ -21,8 +21,8 @@ Status check_settings(const std::map<std::string, std::string>& settings);
 
 struct BannerCapability {
   std::string device;
-  std::string guest;     // empty: no stand-in guest
-  std::string set;       // empty: no level was asked for
+  std::string guest;  // empty: no stand-in guest
+  std::string set;    // empty: no level was asked for
   std::string reported;
   std::vector<std::string> executed;  // features shown by running them
 };
@@ -40,8 +40,8 @@ struct Banner {
   bool has_role(std::string_view role) const;
 };
 
-// Reads one line; what stands before "capshim: " is skipped. Unknown keys are ignored, so newer shims can be read; a missing
-// or wrongly typed key, more than 64 KiB, or anything that is not JSON is an error.
+// Reads one line; what stands before "capshim: " is skipped. Unknown keys are ignored, so newer shims can be read; a
+// missing or wrongly typed key, more than 64 KiB, or anything that is not JSON is an error.
 Result<Banner> parse_banner(std::string_view line);
 
 struct BannerScan {

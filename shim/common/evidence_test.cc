@@ -51,7 +51,12 @@ TEST(Evidence, ReadsABanner) {
 
 TEST(Evidence, RefusesWhatIsNotABanner) {
   for (const char* bad : {
-           "", "capshim: ", "capshim: []", "capshim: {", "capshim: {}", "load_backend: loaded CPU backend from x",
+           "",
+           "capshim: ",
+           "capshim: []",
+           "capshim: {",
+           "capshim: {}",
+           "load_backend: loaded CPU backend from x",
            R"(capshim: {"domain":"cpu","pid":"7","roles":[],"capabilities":{}})",
            R"(capshim: {"domain":"cpu","pid":7,"roles":[1],"capabilities":{}})",
            R"(capshim: {"domain":"cpu","pid":7,"roles":[],"capabilities":[]})",
@@ -65,7 +70,8 @@ TEST(Evidence, RefusesWhatIsNotABanner) {
 }
 
 TEST(Evidence, FindsEveryBannerInAStderr) {
-  const std::string text = "first\nunfinished" + std::string(kLine) + "\ncapshim: {oops\nload_backend: loaded\n" + std::string(kLine);
+  const std::string text =
+      "first\nunfinished" + std::string(kLine) + "\ncapshim: {oops\nload_backend: loaded\n" + std::string(kLine);
   const BannerScan scan = scan_banners(text);
   EXPECT_EQ(scan.banners.size(), 2U);
   EXPECT_EQ(scan.malformed.size(), 1U);
@@ -77,8 +83,8 @@ TEST(Evidence, SurvivesRandomMutations) {
   int accepted = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text(kLine);
-    const unsigned edits = 1 + random() % 3;
-    for (unsigned i = 0; i < edits && !text.empty(); ++i) {
+    const auto edits = 1 + random() % 3;
+    for (std::size_t i = 0; i < edits && !text.empty(); ++i) {
       const std::size_t at = random() % text.size();
       if (random() % 2 == 0) {
         text[at] = static_cast<char>(random() % 256);

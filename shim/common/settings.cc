@@ -66,7 +66,8 @@ constexpr std::string_view kListForm = "NAME=VALUE,NAME=VALUE, as in cpu.isa=has
 // Fills `error` if the whole value cannot be a list.
 void check_whole(std::string_view variable, std::string_view value, ErrorText& error) {
   if (value.size() > kMaxSettingsBytes) {
-    refuse(error, variable, "a list of at most 65536 bytes", [](TextBuilder& out) { out.append("longer than 65536 bytes"); });
+    refuse(error, variable, "a list of at most 65536 bytes",
+           [](TextBuilder& out) { out.append("longer than 65536 bytes"); });
     return;
   }
   const std::size_t valid = utf8_valid_prefix(value);
@@ -123,7 +124,7 @@ void add_entry(std::string_view variable, std::string_view entry, std::int64_t n
   }
   std::int64_t value = 0;
   if (!parse_value(toggle, parts.rest, value)) {
-    refuse(parsed.error, variable, "a value in that range", [&](TextBuilder& out) {
+    refuse(parsed.error, variable, "an expected value", [&](TextBuilder& out) {
       place(out);
       out.append(toggle.name);
       out.append("=");

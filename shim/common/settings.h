@@ -39,8 +39,9 @@ struct ParsedSettings {
   ErrorText error;    // names the variable, the entry, the cause and a remedy
 };
 
-// Parses one variable's value. `variable` is only named in errors. Refused: an empty list or entry, an entry without '=', an
-// unknown name, a value out of range, a name given twice, bytes that are not UTF-8, more than kMaxSettingsBytes.
+// Parses one variable's value. `variable` is only named in errors. Refused: an empty list or entry, an entry without
+// '=', an unknown name, a value out of range, a name given twice, bytes that are not UTF-8, more than
+// kMaxSettingsBytes.
 ParsedSettings parse_settings(std::string_view variable, std::string_view value);
 
 // What a toggle accepts, for people: "one of x64, sse42, ...", "an integer from 1001 to 1021", "on or off".

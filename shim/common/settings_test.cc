@@ -29,8 +29,8 @@ void expect_refused(std::string_view value, std::string_view because) {
 }
 
 TEST(Settings, ReadsEveryKindOfValue) {
-  const ParsedSettings parsed =
-      parse_settings("CAPSHIM_SET", "cpu.isa=haswell,metal.apple_family=1009,vulkan.shader_float16=off,vulkan.bfloat16=on");
+  const ParsedSettings parsed = parse_settings(
+      "CAPSHIM_SET", "cpu.isa=haswell,metal.apple_family=1009,vulkan.shader_float16=off,vulkan.bfloat16=on");
   ASSERT_TRUE(parsed.error.empty()) << parsed.error.view();
   ASSERT_EQ(parsed.settings.count, 4U);
   const auto level = static_cast<std::size_t>(parsed.settings.find("cpu.isa")->value);
@@ -127,8 +127,8 @@ TEST(Settings, SurvivesRandomMutations) {
   int accepted = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text = seeds[random() % seeds.size()];
-    const unsigned edits = random() % 4;
-    for (unsigned i = 0; i < edits; ++i) {
+    const auto edits = random() % 4;
+    for (std::size_t i = 0; i < edits; ++i) {
       const std::size_t at = random() % (text.size() + 1);
       switch (random() % 3) {
         case 0:
@@ -157,8 +157,8 @@ TEST(Utf8, AcceptsExactlyTheWellFormed) {
   EXPECT_EQ(utf8_length("\xc3\xa9"), 2U);
   EXPECT_EQ(utf8_length("\xe2\x82\xac"), 3U);
   EXPECT_EQ(utf8_length("\xf0\x9f\x98\x80"), 4U);
-  for (const char* bad : {"", "\x80", "\xc0\x80", "\xc3", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82", "\xf0\x8f\xbf\xbf",
-                          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+  for (const char* bad : {"", "\x80", "\xc0\x80", "\xc3", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82",
+                          "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
     EXPECT_EQ(utf8_length(bad), 0U) << bad;
   }
 }

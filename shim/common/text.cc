@@ -25,7 +25,8 @@ std::uint32_t code_point(std::string_view text, std::size_t length) {
 }
 
 void append_escape(TextBuilder& out, std::uint32_t unit) {
-  const char escape[6] = {'\\', 'u', kHex[unit >> 12U & 0xFU], kHex[unit >> 8U & 0xFU], kHex[unit >> 4U & 0xFU], kHex[unit & 0xFU]};
+  const char escape[6] = {
+      '\\', 'u', kHex[unit >> 12U & 0xFU], kHex[unit >> 8U & 0xFU], kHex[unit >> 4U & 0xFU], kHex[unit & 0xFU]};
   out.append({escape, sizeof escape});
 }
 

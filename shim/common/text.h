@@ -9,7 +9,8 @@
 
 namespace capbench::shim {
 
-// Appends to a caller's buffer. Once something does not fit, it and all that follows are left out and overflowed() is true.
+// Appends to a caller's buffer. Once something does not fit, it and all that follows are left out and overflowed() is
+// true.
 class TextBuilder {
  public:
   TextBuilder(char* buffer, std::size_t capacity) : buffer_(buffer), capacity_(capacity) {}
@@ -19,8 +20,8 @@ class TextBuilder {
   // Untrusted text for people: in double quotes, at most 48 bytes of it, cut between characters; bytes that are not
   // printable text become '?'.
   void append_quoted(std::string_view untrusted);
-  // A JSON string, quotes included, pure ASCII: control characters and everything beyond ASCII as \uXXXX, malformed bytes
-  // as \ufffd.
+  // A JSON string, quotes included, pure ASCII: control characters and everything beyond ASCII as \uXXXX, malformed
+  // bytes as \ufffd.
   void append_json(std::string_view untrusted);
 
   std::string_view view() const { return {buffer_, size_}; }

@@ -55,8 +55,8 @@ struct Toggle {
 // The order is that of ggml's x86 CPU libraries, by rising score; `best` is whatever the machine has. Each is a set of
 // features, not a rung of a ladder: shim/cpu/levels.h.
 inline constexpr std::array<std::string_view, 15> kCpuIsaLevels = {
-    "x64",         "sse42",    "sandybridge", "ivybridge",  "piledriver", "haswell",        "alderlake", "skylakex",
-    "cannonlake", "cascadelake", "icelake",    "cooperlake", "zen4",       "sapphirerapids", "best",
+    "x64",        "sse42",       "sandybridge", "ivybridge",  "piledriver", "haswell",        "alderlake", "skylakex",
+    "cannonlake", "cascadelake", "icelake",     "cooperlake", "zen4",       "sapphirerapids", "best",
 };
 
 namespace detail {
@@ -93,27 +93,31 @@ inline constexpr std::array<Toggle, 22> kToggles = {{
                     "the highest family also picks llama.cpp's flash-attention tuning", "LUME_METAL_APPLE_FAMILY_MAX"),
     detail::integer("metal.mac_family", Domain::kMetal, 2001, 2002, "highest Mac family that supportsFamily: admits",
                     "older applications", ""),
-    detail::integer("metal.common_family", Domain::kMetal, 3001, 3006, "highest Common family that supportsFamily: admits",
-                    "llama.cpp prints it on x86", ""),
-    detail::integer("metal.metal_family", Domain::kMetal, 5001, 5006, "highest Metal family that supportsFamily: admits",
+    detail::integer("metal.common_family", Domain::kMetal, 3001, 3006,
+                    "highest Common family that supportsFamily: admits", "llama.cpp prints it on x86", ""),
+    detail::integer("metal.metal_family", Domain::kMetal, 5001, 5006,
+                    "highest Metal family that supportsFamily: admits",
                     "llama.cpp: 5001 for bfloat and simdgroup reduction, 5002 for the tensor interface; MLX",
                     "5001 makes MLX ask for a residency set, which a paravirtual device cannot make"),
     detail::integer("metal.max_threadgroup_memory", Domain::kMetal, 4096, 1 << 20U,
-                    "maxThreadgroupMemoryLength, in bytes", "llama.cpp's flash attention with heads of 512 and more; MLX",
+                    "maxThreadgroupMemoryLength, in bytes",
+                    "llama.cpp's flash attention with heads of 512 and more; MLX",
                     "more than the GPU has removes llama.cpp's own guard", "LUME_METAL_MAX_THREADGROUP_MEMORY"),
     detail::integer("metal.recommended_working_set", Domain::kMetal, 1 << 20U, detail::kMaxBytes,
-                    "recommendedMaxWorkingSetSize, in bytes", "llama.cpp's total and free memory; MLX's memory limit", "",
-                    "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE"),
+                    "recommendedMaxWorkingSetSize, in bytes", "llama.cpp's total and free memory; MLX's memory limit",
+                    "", "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE"),
     detail::integer("metal.max_buffer_length", Domain::kMetal, 1 << 20U, detail::kMaxBytes, "maxBufferLength, in bytes",
                     "llama.cpp: largest buffer, and how a mapped model is split", ""),
-    detail::on_off("metal.unified_memory", Domain::kMetal, "hasUnifiedMemory", "llama.cpp: shared buffers by default", ""),
+    detail::on_off("metal.unified_memory", Domain::kMetal, "hasUnifiedMemory", "llama.cpp: shared buffers by default",
+                   ""),
     detail::on_off("metal.bfloat", Domain::kMetal, "answers of the supportsBFloat kind, where a device has them",
                    "applications other than llama.cpp, which derives bfloat from families", ""),
 
-    detail::on_off("vulkan.cooperative_matrix", Domain::kVulkan, "VK_KHR_cooperative_matrix: its feature and its shapes",
-                   "ggml: matrix cores KHR_coopmat",
-                   "the feature is hidden and the extension's name kept: without the name ggml takes an NVIDIA card for "
-                   "pre-Turing"),
+    detail::on_off(
+        "vulkan.cooperative_matrix", Domain::kVulkan, "VK_KHR_cooperative_matrix: its feature and its shapes",
+        "ggml: matrix cores KHR_coopmat",
+        "the feature is hidden and the extension's name kept: without the name ggml takes an NVIDIA card for "
+        "pre-Turing"),
     detail::on_off("vulkan.cooperative_matrix2", Domain::kVulkan, "VK_NV_cooperative_matrix2: its features and shapes",
                    "ggml: matrix cores NV_coopmat2", ""),
     detail::on_off("vulkan.shader_float16", Domain::kVulkan, "shaderFloat16",
@@ -143,10 +147,14 @@ inline constexpr std::array<Toggle, 22> kToggles = {{
 
 inline constexpr std::size_t kToggleCount = kToggles.size();
 
-constexpr const DomainInfo& domain_info(Domain domain) { return kDomains[static_cast<std::size_t>(domain)]; }
+constexpr const DomainInfo& domain_info(Domain domain) {
+  return kDomains[static_cast<std::size_t>(domain)];
+}
 
 // Whether this build has a shim library that answers for the domain.
-constexpr bool has_shim(Domain domain) { return !domain_info(domain).library.empty(); }
+constexpr bool has_shim(Domain domain) {
+  return !domain_info(domain).library.empty();
+}
 
 // Index into kToggles, or kToggleCount for an unknown name.
 constexpr std::size_t find_toggle(std::string_view name) {

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "harness/cli/command.h"
+#include "harness/observe/environment.h"
+#include "harness/runner/inputs.h"
+#include "harness/runner/machine_lock.h"
+#include "models/catalog.h"
+#include "models/inspect.h"
+#include "schema/store.h"
+#include "shim/common/evidence.h"
+#include "shim/common/toggles.h"
+
+namespace capbench::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class State { kFound, kNote, kMissing };
+
+struct Finding {
+  State state;
+  std::string thing;
+  std::string detail;
+  std::string remedy;  // empty if it is found
+};
+
+Finding found(std::string thing, std::string detail) { return {State::kFound, std::move(thing), std::move(detail), ""}; }
+
+Finding from_error(std::string thing, const Error& error) {
+  std::string detail = error.what.empty() ? error.cause : error.what + ": " + error.cause;
+  return {State::kMissing, std::move(thing), std::move(detail), error.remedy};
+}
+
+Finding check_program(const char* name, const char* what_for, const char* remedy) {
+  if (const auto path = runner::find_on_path(name)) return found(name, path->string());
+  return {State::kNote, name, fmt::format("not found; {}", what_for), remedy};
+}
+
+void check_machine(std::vector<Finding>& findings) {
+  const schema::EnvironmentRecord environment = observe::collect_environment();
+  findings.push_back(found("machine", environment.machine_label));
+  if (environment.is_virtual) {
+    findings.push_back({State::kNote, "virtual machine",
+                        fmt::format("this machine is itself virtual ({})", observe::virtualization(environment)),
+                        "`bare-metal` here means: without the stand-in guest"});
+  }
+}
+
+void check_store(const std::string& db, std::vector<Finding>& findings) {
+  auto path = store_path(db, false);
+  if (!path) {
+    findings.push_back(from_error("store", path.error()));
+    return;
+  }
+  std::error_code error;
+  if (!fs::exists(*path, error)) {
+    findings.push_back(found("store", path->string() + " (made by the first run)"));
+    return;
+  }
+  auto store = schema::Store::open(*path, schema::OpenMode::kReadOnly);
+  if (!store) {
+    findings.push_back(from_error("store", store.error()));
+    return;
+  }
+  if (auto status = store->check_integrity(); !status) {
+    findings.push_back(from_error("store", status.error()));
+    return;
+  }
+  findings.push_back(found("store", path->string()));
+}
+
+void check_lock(std::vector<Finding>& findings) {
+  auto lock = runner::lock_machine({runner::machine_lock_path(), false, -1, {}});
+  if (!lock) findings.push_back({State::kNote, "machine lock", lock.error().cause, "wait for it to end"});
+}
+
+void check_shims(const Session& session, const suite::Suite* suite, std::vector<Finding>& findings) {
+  std::set<shim::Domain> needed;
+  if (suite == nullptr) {
+    for (const shim::DomainInfo& domain : shim::kDomains) {
+      if (shim::has_shim(domain.domain)) needed.insert(domain.domain);
+    }
+  } else {
+    for (const suite::Arm& arm : suite->arms) {
+      for (const auto* settings : {&arm.guest, &arm.set}) {
+        if (auto status = shim::check_settings(*settings); !status) {
+          findings.push_back(from_error("arm " + arm.name, status.error()));
+          continue;
+        }
+        for (const auto& [name, value] : *settings) needed.insert(shim::kToggles[shim::find_toggle(name)].domain);
+      }
+    }
+  }
+  for (const shim::Domain domain : needed) {
+    const shim::DomainInfo& info = shim::domain_info(domain);
+    const std::string thing = fmt::format("{} shim", info.name);
+    if (!shim::has_shim(domain)) {
+      findings.push_back({State::kMissing, thing, fmt::format("answers on {} only", info.platform), "run the suite there"});
+      continue;
+    }
+    auto path = runner::find_shim(session.install, info.name);
+    findings.push_back(path ? found(thing, path->string()) : from_error(thing, path.error()));
+  }
+}
+
+void check_model(const Session& session, const suite::Model& model, const fs::path& folder,
+                 std::vector<Finding>& findings) {
+  const std::string thing = "model " + model.name;
+  if (!model.like.empty()) {
+    auto shape = models::find_shape(model.like);
+    findings.push_back(shape ? found(thing, fmt::format("a twin of {}, written on first use below {}", model.like,
+                                                        session.install.cache.string()))
+                             : from_error(thing, shape.error()));
+    return;
+  }
+  auto info = models::inspect(folder / model.file);
+  findings.push_back(info ? found(thing, info->file) : from_error(thing, info.error()));
+}
+
+int print_findings(const std::vector<Finding>& findings) {
+  std::string text;
+  bool missing = false;
+  for (const Finding& finding : findings) {
+    const char* mark = finding.state == State::kFound ? "ok" : finding.state == State::kNote ? "note" : "MISSING";
+    text += fmt::format("{:<8} {:<16} {}\n", mark, finding.thing, finding.detail);
+    if (!finding.remedy.empty()) text += fmt::format("{:<8} {:<16} -> {}\n", "", "", finding.remedy);
+    missing = missing || finding.state == State::kMissing;
+  }
+  text += missing ? "something is missing\n" : "everything needed is here\n";
+  const int printed = print_data(text);
+  return printed != 0 ? printed : missing ? exit_status(ErrorKind::kMachine) : 0;
+}
+
+int doctor(const Session& session, const std::string& suite_path, const std::string& db) {
+  std::vector<Finding> findings;
+  std::optional<LoadedSuite> loaded;
+  if (!suite_path.empty()) {
+    auto result = load_suite(suite_path);
+    if (!result) return fail(result.error());
+    loaded = std::move(*result);
+  }
+  check_machine(findings);
+  const std::string executable = loaded ? loaded->suite.runtime.executable : "";
+  auto bench = runner::find_llama_bench(session.install, executable, loaded ? loaded->folder : fs::path("."));
+  findings.push_back(bench ? found("llama-bench", bench->string()) : from_error("llama-bench", bench.error()));
+  check_shims(session, loaded ? &loaded->suite : nullptr, findings);
+  if (loaded) {
+    for (const suite::Model& model : loaded->suite.models) check_model(session, model, loaded->folder, findings);
+  }
+  check_store(db, findings);
+  check_lock(findings);
+  if (!bench) {
+    findings.push_back(check_program("g++", "needed to build llama-bench", "apt-get install g++"));
+    findings.push_back(check_program("git", "needed to unpack llama.cpp's sources", "apt-get install git"));
+    findings.push_back(check_program("npm", "needed to fetch llama.cpp", "apt-get install npm"));
+  }
+  return print_findings(findings);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Session& session) {
+  struct Options {
+    std::string suite;
+    std::string db;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("doctor", "What is here, what is missing, what to type");
+  command->add_option("SUITE", options->suite, "check what this suite needs");
+  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->footer("Exit status 3: something is missing.\nExample:\n  capbench doctor suites/quickstart.json");
+  command->callback([&session, options] {
+    session.action = [&session, options] { return doctor(session, options->suite, options->db); };
+  });
+}
+
+}  // namespace capbench::cli

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "harness/cli/command.h"
+#include "models/catalog.h"
+#include "models/inspect.h"
+#include "models/synth.h"
+#include "models/verify.h"
+
+namespace capbench::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string like;
+  std::string out;
+  std::string fill = "planted";
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+int inspect(const Options& options) {
+  auto info = models::inspect(options.file);
+  if (!info) return fail(info.error());
+  return print_data(options.json ? models::inspect_json(*info) : models::inspect_text(*info));
+}
+
+int verify(const Options& options) {
+  auto verified = models::verify(options.file, options.like);
+  if (!verified) return fail(verified.error());
+  return print_data(options.json ? models::verify_json(*verified) : models::verify_text(*verified));
+}
+
+int synth(const Options& options) {
+  auto shape = models::find_shape(options.like);
+  if (!shape) return fail(shape.error());
+  models::SynthOptions synth_options;
+  const bool show = ::isatty(STDERR_FILENO) != 0;
+  if (show) {
+    synth_options.progress = [](std::uint64_t done, std::uint64_t total) {
+      fmt::print(stderr, "\rwriting: {} %", done * 100 / std::max<std::uint64_t>(total, 1));
+      std::fflush(stderr);
+      return true;
+    };
+  }
+  auto report = models::synth(*shape, options.seed, models::fill_of(options.fill).value_or(models::Fill::kPlanted),
+                              options.out, synth_options);
+  if (show) fmt::print(stderr, "\r\x1b[K");
+  if (!report) return fail(report.error());
+  return print_data(options.json ? models::synth_json(*report) : models::synth_text(*report));
+}
+
+}  // namespace
+
+void add_models(CLI::App& app, Session& session) {
+  CLI::App* models = app.add_subcommand("models", "The model files: what is known, what a file is, twins");
+  models->require_subcommand(1);
+  auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* about, int (*act)(const Options&)) {
+    CLI::App* command = models->add_subcommand(name, about);
+    command->add_flag("--json", options->json, "print JSON");
+    command->callback([&session, options, act] { session.action = [options, act] { return act(*options); }; });
+    return command;
+  };
+  add("list", "the catalog: pinned files, and shapes that a twin can be written of", [](const Options& o) {
+    return print_data(o.json ? models::catalog_json() : models::catalog_text());
+  });
+  add("inspect", "architecture, parameters, quantisation mix and size of a GGUF file", &inspect)
+      ->add_option("FILE", options->file, "the file")
+      ->required();
+  CLI::App* verify_command = add("verify", "is the file what it claims to be? exit status 1 if not", &verify);
+  verify_command->add_option("FILE", options->file, "the file")->required();
+  verify_command->add_option("--like", options->like, "the catalog entry it should be");
+  CLI::App* synth_command = add("synth", "write a structural twin: real shapes and types, weights from a seed", &synth);
+  synth_command->add_option("--like", options->like, "the catalog entry")->required();
+  synth_command->add_option("--out", options->out, "the file to write")->required();
+  synth_command->add_option("--seed", options->seed, "of the weights")->capture_default_str();
+  synth_command
+      ->add_option("--fill", options->fill, "planted: quality can be judged; pattern: for speed alone, at disk speed")
+      ->check(CLI::IsMember({"planted", "pattern"}))
+      ->capture_default_str();
+  models->footer(
+      "Examples:\n"
+      "  capbench models synth --like tinyllama-1.1b --out twin.gguf\n"
+      "  capbench models inspect twin.gguf");
+}
+
+}  // namespace capbench::cli

@@ -1,0 +1,159 @@
+// The JSON Schema and the parser describe one format.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <string>
+
+#include "base/file.h"
+#include "harness/suite/limits.h"
+#include "harness/suite/suite.h"
+
+namespace capbench::suite {
+namespace {
+
+using nlohmann::json;
+
+class Schema : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto text = read_file("schema/json/suite.schema.json");
+    ASSERT_TRUE(text.ok());
+    schema_ = json::parse(*text);
+  }
+
+  const json& object(const std::string& name) const { return name.empty() ? schema_ : schema_.at("$defs").at(name); }
+
+  // A property, through its $ref if it has one.
+  const json& property(const std::string& name, const std::string& key) const {
+    const json& node = object(name).at("properties").at(key);
+    return node.contains("$ref") ? resolve(node.at("$ref")) : node;
+  }
+
+  const json& resolve(const std::string& reference) const {
+    constexpr std::string_view kPrefix = "#/$defs/";
+    EXPECT_TRUE(reference.starts_with(kPrefix)) << reference;
+    return schema_.at("$defs").at(reference.substr(kPrefix.size()));
+  }
+
+  void expect_range(const json& node, IntegerRange range) const {
+    EXPECT_EQ(node.at("type"), "integer");
+    EXPECT_EQ(node.at("minimum"), range.low);
+    EXPECT_EQ(node.at("maximum"), range.high);
+  }
+
+  static std::set<std::string> set_of(std::span<const std::string_view> words) { return {words.begin(), words.end()}; }
+
+  json schema_;
+};
+
+TEST_F(Schema, HasTheParsersKeysAndNoOthers) {
+  const std::vector<std::pair<std::string, std::span<const std::string_view>>> objects = {
+      {"", kSuiteKeys},  {"runtime", kRuntimeKeys},  {"model", kModelKeys}, {"workload", kWorkloadKeys},
+      {"arm", kArmKeys}, {"protocol", kProtocolKeys}};
+  for (const auto& [name, keys] : objects) {
+    std::set<std::string> properties;
+    for (const auto& [key, value] : object(name).at("properties").items()) properties.insert(key);
+    EXPECT_EQ(properties, set_of(keys)) << name;
+    EXPECT_EQ(object(name).at("additionalProperties"), false) << name;
+  }
+}
+
+TEST_F(Schema, HasTheParsersChoices) {
+  const auto choices = [this](const std::string& name, const std::string& key) {
+    return property(name, key).at("enum").get<std::set<std::string>>();
+  };
+  EXPECT_EQ(choices("runtime", "kind"), set_of(kRuntimeKinds));
+  EXPECT_EQ(choices("model", "kind"), set_of(kModelKinds));
+  EXPECT_EQ(choices("workload", "fa"), set_of(kFlashAttention));
+  EXPECT_EQ(choices("protocol", "order"), set_of(kOrders));
+}
+
+TEST_F(Schema, HasTheParsersBounds) {
+  expect_range(object("tokenCount"), kTokenRange);
+  expect_range(property("workload", "r"), kRepetitionRange);
+  expect_range(property("workload", "t"), kThreadRange);
+  expect_range(property("workload", "ngl"), kLayerRange);
+  expect_range(property("protocol", "trials"), kTrialRange);
+  expect_range(property("protocol", "seed"), kSeedRange);
+  expect_range(property("model", "seed"), kSeedRange);
+  EXPECT_EQ(property("protocol", "time_limit_s").at("exclusiveMinimum"), 0);
+  EXPECT_EQ(property("protocol", "time_limit_s").at("maximum"), kLongestLimit);
+  EXPECT_EQ(property("protocol", "cooldown_s").at("minimum"), 0);
+  EXPECT_EQ(property("protocol", "cooldown_s").at("maximum"), kLongestCooldown);
+  for (const char* list : {"models", "workloads", "arms"}) {
+    EXPECT_EQ(property("", list).at("minItems"), 1);
+    EXPECT_EQ(property("", list).at("maxItems"), kItems);
+  }
+  EXPECT_EQ(object("name").at("maxLength"), kNameBytes);
+  EXPECT_EQ(object("path").at("maxLength"), kPathBytes);
+  EXPECT_EQ(property("", "description").at("maxLength"), kTextBytes);
+  EXPECT_EQ(property("arm", "device").at("maxLength"), kValueBytes);
+  EXPECT_EQ(object("levels").at("maxProperties"), kPairs);
+  EXPECT_EQ(object("levels").at("additionalProperties").at("maxLength"), kValueBytes);
+  EXPECT_EQ(property("arm", "env").at("maxProperties"), kPairs);
+  EXPECT_EQ(property("arm", "env").at("additionalProperties").at("maxLength"), kEnvBytes);
+  EXPECT_EQ(property("workload", "args").at("maxItems"), kArgs);
+  EXPECT_EQ(object("tokens").at("oneOf").at(1).at("maxItems"), kTests);
+}
+
+TEST_F(Schema, HasTheParsersDefaults) {
+  const Protocol protocol;
+  EXPECT_EQ(property("protocol", "trials").at("default"), protocol.trials);
+  EXPECT_EQ(property("protocol", "seed").at("default"), protocol.seed);
+  EXPECT_EQ(property("protocol", "time_limit_s").at("default"), protocol.time_limit_s);
+  EXPECT_EQ(property("protocol", "cooldown_s").at("default"), protocol.cooldown_s);
+  EXPECT_EQ(property("workload", "r").at("default"), Workload().repetitions);
+  EXPECT_EQ(object("arm").at("properties").at("target").at("default"), Arm().target);
+  EXPECT_EQ(property("runtime", "kind").at("default"), Runtime().kind);
+}
+
+TEST_F(Schema, RequiresWhatTheParserRequires) {
+  // Leaving a required key out of a whole suite is an error that names it; leaving any other out is not.
+  const json whole = json::parse(
+      R"({"capbench": 1, "name": "s", "description": "", "runtime": {"kind": "llama-bench", "executable": ""},
+    "models": [{"name": "m", "like": "tiny", "seed": 1, "kind": "twin"}],
+    "workloads": [{"name": "w", "p": 1, "n": 1, "d": 0, "r": 1, "t": 1, "ngl": 0, "fa": "on", "args": []}],
+    "arms": [{"name": "a", "mode": "x", "target": "local", "guest": {"cpu.isa": "x64"}, "set": {"cpu.isa": "best"}, "env": {},
+              "device": "", "shim": ""}],
+    "protocol": {"trials": 1, "order": "as-written", "seed": 1, "time_limit_s": 1, "cooldown_s": 0}})");
+  ASSERT_TRUE(parse_suite(whole.dump()).ok()) << to_string(parse_suite(whole.dump()).error());
+  const std::vector<std::pair<std::string, json::json_pointer>> objects = {
+      {"", json::json_pointer("")},
+      {"runtime", json::json_pointer("/runtime")},
+      {"model", json::json_pointer("/models/0")},
+      {"workload", json::json_pointer("/workloads/0")},
+      {"arm", json::json_pointer("/arms/0")},
+      {"protocol", json::json_pointer("/protocol")}};
+  for (const auto& [name, pointer] : objects) {
+    const std::set<std::string> required = object(name).value("required", std::set<std::string>());
+    for (const auto& [key, value] : whole.at(pointer).items()) {
+      if (name == "model" && key == "like") continue;  // "like" or "file": one of the two
+      json without = whole;
+      without.at(pointer).erase(key);
+      EXPECT_EQ(!parse_suite(without.dump()).ok(), required.contains(key)) << name << " " << key;
+    }
+  }
+}
+
+TEST_F(Schema, EverySuiteInTheFolderParsesAndIsNamedLikeItsFile) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("suites")) {
+    if (entry.path().extension() != ".json") continue;
+    ++count;
+    const auto text = read_file(entry.path());
+    ASSERT_TRUE(text.ok());
+    const auto suite = parse_suite(*text);
+    ASSERT_TRUE(suite.ok()) << entry.path() << ": " << to_string(suite.error());
+    EXPECT_EQ(suite->name, entry.path().stem().string());
+    const auto again = parse_suite(canonical_json(*suite));
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(*again, *suite);
+  }
+  EXPECT_GE(count, 2);
+}
+
+}  // namespace
+}  // namespace capbench::suite

@@ -1,0 +1,213 @@
+#include "reports/group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "reports/text.h"
+
+namespace capbench::reports {
+namespace {
+
+// Finds names that stand for more than one identity.
+class Names {
+ public:
+  void add(const std::string& name, const std::string& id) { ids_[name].insert(id); }
+
+  // The name, with the start of the identity if another thing has the same name; enough of it to tell them apart.
+  std::string label(const std::string& name, const std::string& id) const {
+    const std::string text = name.empty() ? "(no name)" : one_line(name);
+    const auto found = ids_.find(name);
+    if (found == ids_.end() || found->second.size() < 2) return text;
+    return fmt::format("{} [{}]", text, id.empty() ? "unknown" : one_line(id.substr(0, telling_length(found->second))));
+  }
+
+ private:
+  static std::size_t telling_length(const std::set<std::string>& ids) {
+    constexpr std::size_t kShortest = 8;
+    std::size_t longest = kShortest;
+    // In sorted order the neighbours share the longest beginnings.
+    for (auto a = ids.begin(), b = std::next(a); b != ids.end(); ++a, ++b) {
+      const auto differ = std::mismatch(a->begin(), a->end(), b->begin(), b->end()).second;
+      longest = std::max(longest, static_cast<std::size_t>(std::distance(b->begin(), differ)) + 1);
+    }
+    return longest;
+  }
+
+  std::map<std::string, std::set<std::string>> ids_;
+};
+
+auto group_key(const SpeedupRow& row) {
+  return std::tie(row.suite_id, row.machine_id, row.build, row.executable_sha256, row.workload, row.model, row.model_kind,
+                  row.guest, row.modes[0].arm, row.modes[1].arm, row.modes[2].arm);
+}
+
+std::string arms_text(const SpeedupRow& row) {
+  std::vector<std::string> parts;
+  for (const ModeSummary& mode : row.modes) {
+    if (!mode.arm.empty()) parts.push_back(fmt::format("{} {}", mode.mode, one_line(mode.arm)));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string guest_text(const std::string& guest) {
+  if (guest.empty()) return "none, the host itself";
+  return guest == "vm" ? "VM" : one_line(guest);
+}
+
+// Distinct, in order of first use.
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+bool has_flag(const SpeedupRow& row, std::string_view flag) {
+  return std::find(row.flags.begin(), row.flags.end(), flag) != row.flags.end();
+}
+
+bool any_row(const SpeedupReport& report, bool (*test)(const SpeedupRow&)) {
+  return std::any_of(report.rows.begin(), report.rows.end(), test);
+}
+
+void explain_numbers(const SpeedupReport& report, std::vector<std::string>& out) {
+  std::vector<std::string> headlines;
+  std::vector<std::string> ratios;
+  std::vector<std::string> intervals;
+  for (const SpeedupRow& row : report.rows) {
+    for (const ModeSummary& mode : row.modes) {
+      if (mode.stats) add_once(headlines, mode.stats->median.estimator);
+    }
+    for (const auto& estimate : {row.speedup, row.percent_of_bare_metal}) {
+      if (!estimate) continue;
+      add_once(ratios, estimate->estimator);
+      if (estimate->ci95) add_once(intervals, estimate->interval);
+    }
+  }
+  if (!headlines.empty()) {
+    out.push_back(fmt::format("Speeds are tokens per second: the {}.", fmt::join(headlines, ", or the ")));
+  }
+  if (!ratios.empty()) out.push_back(fmt::format("Speedup is unlocked over stock: the {}.", fmt::join(ratios, ", or the ")));
+  if (!intervals.empty()) {
+    out.push_back(fmt::format("Brackets hold the 95 % interval of the ratio ({}).", fmt::join(intervals, "; ")));
+  }
+}
+
+void explain_treatment(const SpeedupReport& report, std::vector<std::string>& out) {
+  if (any_row(report, [](const SpeedupRow& r) { return r.guest == "stand-in"; })) {
+    out.emplace_back(
+        "Guest stand-in: no VM took part. A layer below the shim made this machine answer as a conservative guest would; "
+        "such results say nothing about a VM's own overhead.");
+  }
+  if (any_row(report, [](const SpeedupRow& r) { return r.machine_is_virtual; })) {
+    out.emplace_back(
+        "A machine here is itself virtual: there, bare-metal means without the guest under test, not without any "
+        "virtualization.");
+  }
+  if (any_row(report, [](const SpeedupRow& r) { return r.model_kind == "twin"; })) {
+    out.emplace_back(
+        "Twin: a model of the real one's shapes and quantisation with made-up weights. It stands for the real model's "
+        "speed, not for its output.");
+  }
+  if (any_row(report, [](const SpeedupRow& r) { return r.treatment == "unproven"; })) {
+    out.emplace_back("Treatment unproven: nothing shows that every trial got the capabilities that its arm asked for.");
+  }
+  if (any_row(report, [](const SpeedupRow& r) { return r.treatment == "invalid"; })) {
+    out.emplace_back("Treatment invalid: a trial did not get the capabilities that its arm asked for. It does not count.");
+  }
+  if (any_row(report, [](const SpeedupRow& r) { return r.quality == "unchecked"; })) {
+    out.emplace_back("Quality unchecked: no check has compared the output with that of bare metal.");
+  }
+  if (any_row(report, [](const SpeedupRow& r) { return r.quality == "wrong"; })) {
+    out.emplace_back("Quality WRONG: the output failed its check. The speed of a wrong answer is worth nothing.");
+  }
+}
+
+void explain_flags(const SpeedupReport& report, std::vector<std::string>& out) {
+  struct Meaning {
+    const char* flag;
+    const char* text;
+  };
+  constexpr Meaning kMeanings[] = {
+      {"single-process", "an arm has one trial only, so nothing is known of how processes differ"},
+      {"few-trials", "an arm has fewer than 7 trials, so intervals between trials are weak"},
+      {"outlying-trial", "a trial lies far from its arm's others; it counts all the same"},
+      {"outlying-first-sample", "the first sample of a trial lies far from its others, as after a cold start"},
+      {"drift", "the samples of a trial only rise or only fall, by more than 10 %"},
+      {"closure-differs", "trials of one arm did not run the same files"},
+      {"repeated-test", "a trial has several results of this name"},
+  };
+  for (const Meaning& meaning : kMeanings) {
+    const bool used = std::any_of(report.rows.begin(), report.rows.end(),
+                                  [&](const SpeedupRow& row) { return has_flag(row, meaning.flag); });
+    if (used) out.push_back(fmt::format("Flag {}: {}.", meaning.flag, meaning.text));
+  }
+}
+
+}  // namespace
+
+std::vector<Group> group_rows(const SpeedupReport& report) {
+  Names suites;
+  Names machines;
+  Names builds;
+  for (const SpeedupRow& row : report.rows) {
+    suites.add(row.suite, row.suite_id);
+    machines.add(row.machine, row.machine_id);
+    builds.add(row.build, row.executable_sha256);
+  }
+  std::vector<Group> groups;
+  for (const SpeedupRow& row : report.rows) {
+    if (groups.empty() || group_key(*groups.back().rows.front()) != group_key(row)) {
+      Group group;
+      group.title = fmt::format("{}{}, workload {}", one_line(row.model), row.model_kind == "twin" ? " (twin)" : "",
+                                one_line(row.workload));
+      group.details = {
+          {"suite", suites.label(row.suite, row.suite_id)},
+          {"machine", machines.label(row.machine, row.machine_id) + (row.machine_is_virtual ? " (itself virtual)" : "")},
+          {"build", row.build.empty() && row.executable_sha256.empty() ? "unknown"
+                                                                      : builds.label(row.build, row.executable_sha256)},
+          {"guest", guest_text(row.guest)},
+      };
+      if (row.arms_shown) group.details.emplace_back("arms", arms_text(row));
+      groups.push_back(std::move(group));
+    }
+    groups.back().rows.push_back(&row);
+  }
+  return groups;
+}
+
+std::vector<std::string> explanations(const SpeedupReport& report) {
+  std::vector<std::string> out;
+  explain_numbers(report, out);
+  explain_treatment(report, out);
+  explain_flags(report, out);
+  return out;
+}
+
+std::vector<std::string> group_notes(const Group& group) {
+  const std::size_t rows = group.rows.size();
+  std::map<std::string, std::size_t> uses;
+  for (const SpeedupRow* row : group.rows) {
+    for (const std::string& note : row->notes) ++uses[note];
+  }
+  std::vector<std::string> out;
+  for (const SpeedupRow* row : group.rows) {
+    for (const std::string& note : row->notes) {
+      add_once(out, uses[note] == rows ? one_line(note) : fmt::format("{}: {}", test_name(*row), one_line(note)));
+    }
+  }
+  return out;
+}
+
+std::string test_name(const SpeedupRow& row) { return row.test.empty() ? "(no result)" : one_line(row.test); }
+
+std::string mode_name(const SpeedupRow& row, const ModeSummary& mode) {
+  const bool own_mode = mode.mode != kBareMetal && mode.mode != kStock && mode.mode != kUnlocked;
+  const bool several = std::count_if(row.modes.begin(), row.modes.end(),
+                                     [&](const ModeSummary& other) { return other.mode == mode.mode; }) > 1;
+  return own_mode && several ? fmt::format("{} ({})", one_line(mode.mode), one_line(mode.arm)) : one_line(mode.mode);
+}
+
+}  // namespace capbench::reports

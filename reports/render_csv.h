@@ -1,0 +1,17 @@
+// The speedup report as CSV (RFC 4180).
+#ifndef CAPBENCH_REPORTS_RENDER_CSV_H_
+#define CAPBENCH_REPORTS_RENDER_CSV_H_
+
+#include <string>
+
+#include "reports/speedup.h"
+
+namespace capbench::reports {
+
+// A header, then one line per row; lines end with CR LF. Numbers are not rounded; what is not known is an empty field. The
+// suite's own modes are in the last column, "MODE=MEDIAN" separated by "; ", as are the flags and notes.
+std::string render_csv(const SpeedupReport& report);
+
+}  // namespace capbench::reports
+
+#endif  // CAPBENCH_REPORTS_RENDER_CSV_H_

@@ -1,0 +1,382 @@
+// Store, the reading half.
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "base/digest.h"
+#include "schema/blob.h"
+#include "schema/store_state.h"
+
+namespace capbench::schema {
+namespace {
+
+using nlohmann::json;
+using Index = std::unordered_map<std::string, std::size_t>;  // a trial's id -> its place in the answer
+
+Error damaged(const Database& database, const std::string& what) {
+  return sqlite_error(database.path(), SQLITE_CORRUPT, what, 0);
+}
+
+// The part of a query that a filter adds, and what to bind to it in order.
+struct Where {
+  std::string sql;
+  std::vector<std::string> values;
+};
+
+Where where(const TrialFilter& filter) {
+  Where w;
+  w.sql = " WHERE 1";
+  if (!filter.suite.empty()) {
+    w.sql += " AND t.suite_id IN (SELECT id FROM suite WHERE id = ? UNION ALL SELECT id FROM suite WHERE name = ?)";
+    w.values.push_back(filter.suite);
+    w.values.push_back(filter.suite);
+  }
+  if (!filter.run_id.empty()) {
+    w.sql += " AND t.run_id = ?";
+    w.values.push_back(filter.run_id);
+  }
+  return w;
+}
+
+Result<Statement> prepare(Database& database, const std::string& select, const Where& where, const std::string& order) {
+  Result<Statement> statement = database.prepare(select + where.sql + order);
+  if (!statement) return statement;
+  for (const std::string& value : where.values) statement->bind(value);
+  return statement;
+}
+
+std::optional<std::vector<std::string>> string_list(std::string_view text) {
+  const json list = json::parse(text, nullptr, false);
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::string> strings;
+  strings.reserve(list.size());
+  for (const json& element : list) {
+    if (!element.is_string()) return std::nullopt;
+    strings.push_back(element.get<std::string>());
+  }
+  return strings;
+}
+
+std::optional<std::vector<std::int64_t>> integer_list(std::string_view text) {
+  const json list = json::parse(text, nullptr, false);
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::int64_t> integers;
+  integers.reserve(list.size());
+  for (const json& element : list) {
+    if (!element.is_number_integer()) return std::nullopt;
+    integers.push_back(element.get<std::int64_t>());
+  }
+  return integers;
+}
+
+// An exit status or a signal; NULL is none.
+std::optional<int> small_integer(const Statement& row, int column) {
+  if (row.is_null(column)) return std::nullopt;
+  const std::int64_t value = row.integer(column);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+Result<TrialView> read_trial(const Database& database, const Statement& row) {
+  TrialView view;
+  TrialRecord& trial = view.trial;
+  int c = 0;
+  const auto text = [&] { return row.text(c++); };
+  const auto integer = [&] { return row.integer(c++); };
+  trial.id = text();
+  trial.run_id = text();
+  trial.suite_id = text();
+  trial.environment_id = text();
+  trial.closure_id = text();
+  trial.arm = text();
+  trial.mode = text();
+  trial.target = text();
+  trial.guest = text();
+  trial.workload = text();
+  trial.model = text();
+  trial.model_kind = text();
+  trial.block = integer();
+  trial.position = integer();
+  trial.attempt = integer();
+  trial.status = text();
+  trial.reason = text();
+  trial.treatment = text();
+  trial.quality = text();
+  trial.started_at = text();
+  trial.wall_ns = integer();
+  trial.user_ns = integer();
+  trial.system_ns = integer();
+  trial.max_rss_bytes = integer();
+  trial.exit_status = small_integer(row, c++);
+  trial.signal = small_integer(row, c++);
+  std::optional<std::vector<std::string>> argv = string_list(row.bytes(c++));
+  std::optional<std::vector<std::string>> environment_set = string_list(row.bytes(c++));
+  if (!argv || !environment_set)
+    return damaged(database, "the command line of trial " + trial.id + " is not a list of texts");
+  trial.argv = std::move(*argv);
+  trial.environment_set = std::move(*environment_set);
+  trial.stdout_sha256 = text();
+  trial.stderr_sha256 = text();
+  view.suite_name = text();
+  view.machine_id = text();
+  view.machine_label = text();
+  view.machine_is_virtual = integer() != 0;
+  view.executable_sha256 = text();
+  return view;
+}
+
+Status read_results(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
+  Result<Statement> rows = prepare(database,
+                                   "SELECT r.trial_id, r.test, r.build, r.n_prompt, r.n_gen, r.n_depth, r.model_type, "
+                                   "r.model_size, r.model_n_params, r.backends, r.cpu_info, r.gpu_info, r.samples_ns, "
+                                   "r.median_ts, r.fields FROM trial AS t JOIN result AS r ON r.trial_id = t.id",
+                                   where, " ORDER BY r.trial_id, r.ordinal");
+  if (!rows) return rows.error();
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    const auto found = index.find(rows->text(0));
+    if (found == index.end()) continue;
+    ResultRecord result;
+    result.test = rows->text(1);
+    result.build = rows->text(2);
+    result.n_prompt = rows->integer(3);
+    result.n_gen = rows->integer(4);
+    result.n_depth = rows->integer(5);
+    result.model_type = rows->text(6);
+    result.model_size = rows->integer(7);
+    result.model_n_params = rows->integer(8);
+    result.backends = rows->text(9);
+    result.cpu_info = rows->text(10);
+    result.gpu_info = rows->text(11);
+    std::optional<std::vector<std::int64_t>> samples = integer_list(rows->bytes(12));
+    if (!samples) return damaged(database, "the samples of trial " + rows->text(0) + " are not a list of integers");
+    result.samples_ns = std::move(*samples);
+    result.median_ts = rows->real(13);
+    result.fields = rows->text(14);
+    views[found->second].trial.results.push_back(std::move(result));
+  }
+}
+
+Status read_capabilities(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
+  Result<Statement> rows = prepare(database,
+                                   "SELECT c.trial_id, c.name, c.requested, c.observed, c.source, c.agrees "
+                                   "FROM trial AS t JOIN capability AS c ON c.trial_id = t.id",
+                                   where, " ORDER BY c.trial_id, c.ordinal");
+  if (!rows) return rows.error();
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    const auto found = index.find(rows->text(0));
+    if (found == index.end()) continue;
+    views[found->second].trial.capabilities.push_back(
+        {rows->text(1), rows->text(2), rows->text(3), rows->text(4), rows->integer(5) != 0});
+  }
+}
+
+Status read_flags(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
+  Result<Statement> rows =
+      prepare(database, "SELECT f.trial_id, f.flag FROM trial AS t JOIN flag AS f ON f.trial_id = t.id", where,
+              " ORDER BY f.trial_id, f.ordinal");
+  if (!rows) return rows.error();
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    const auto found = index.find(rows->text(0));
+    if (found != index.end()) views[found->second].trial.flags.push_back(rows->text(1));
+  }
+}
+
+Result<std::vector<TrialView>> read_trials(Database& database, const TrialFilter& filter) {
+  const Where w = where(filter);
+  Result<Statement> rows = prepare(
+      database,
+      "SELECT t.id, t.run_id, t.suite_id, t.environment_id, t.closure_id, t.arm, t.mode, t.target, t.guest, "
+      "t.workload, "
+      "t.model, t.model_kind, t.block, t.position, t.attempt, t.status, t.reason, t.treatment, t.quality, "
+      "t.started_at, "
+      "t.wall_ns, t.user_ns, t.system_ns, t.max_rss_bytes, t.exit_status, t.signal, t.argv, t.environment_set, "
+      "t.stdout_sha256, t.stderr_sha256, s.name, coalesce(e.machine_id, u.machine_id), e.machine_label, e.is_virtual, "
+      "(SELECT m.sha256 FROM closure_member AS m WHERE m.closure_id = t.closure_id AND m.role = 'executable' "
+      "ORDER BY m.ordinal LIMIT 1) "
+      "FROM trial AS t JOIN suite AS s ON s.id = t.suite_id JOIN run AS u ON u.id = t.run_id "
+      "LEFT JOIN environment AS e ON e.id = t.environment_id",
+      w, " ORDER BY u.started_at, t.run_id, t.position, t.attempt, t.id");
+  if (!rows) return rows.error();
+  std::vector<TrialView> views;
+  Index index;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    Result<TrialView> view = read_trial(database, *rows);
+    if (!view) return view.error();
+    index.emplace(view->trial.id, views.size());
+    views.push_back(std::move(*view));
+  }
+  if (Status status = read_flags(database, w, index, views); !status) return std::move(status).error();
+  if (!filter.with_results) return views;
+  if (Status status = read_results(database, w, index, views); !status) return std::move(status).error();
+  if (Status status = read_capabilities(database, w, index, views); !status) return std::move(status).error();
+  return views;
+}
+
+Result<std::vector<RunRecord>> read_runs(Database& database, std::string_view suite_id) {
+  Result<Statement> rows = database.prepare(
+      "SELECT id, suite_id, machine_id, seed, started_at, harness_version, state, planned_trials FROM run "
+      "WHERE ?1 = '' OR suite_id = ?1 ORDER BY started_at DESC, id");
+  if (!rows) return rows.error();
+  rows->bind(suite_id);
+  std::vector<RunRecord> runs;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return runs;
+    RunRecord run;
+    run.id = rows->text(0);
+    run.suite_id = rows->text(1);
+    run.machine_id = rows->text(2);
+    const json seed = json::parse(rows->bytes(3), nullptr, false);
+    if (!seed.is_number_unsigned()) return damaged(database, "the seed of run " + run.id + " is not a number");
+    run.seed = seed.get<std::uint64_t>();
+    run.started_at = rows->text(4);
+    run.harness_version = rows->text(5);
+    run.state = rows->text(6);
+    run.planned_trials = static_cast<std::uint64_t>(rows->integer(7));
+    runs.push_back(std::move(run));
+  }
+}
+
+Result<std::optional<std::string>> read_suite_json(Database& database, std::string_view id) {
+  Result<Statement> row = database.prepare("SELECT json FROM suite WHERE id = ?");
+  if (!row) return row.error();
+  const Result<bool> found = row->bind(id).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<std::string>();
+  return std::optional<std::string>(row->text(0));
+}
+
+Result<std::optional<ClosureRecord>> read_closure(Database& database, std::string_view id) {
+  Result<Statement> closure = database.prepare("SELECT id FROM closure WHERE id = ?");
+  if (!closure) return closure.error();
+  const Result<bool> found = closure->bind(id).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<ClosureRecord>();
+  ClosureRecord record;
+  record.id = closure->text(0);
+  Result<Statement> rows = database.prepare(
+      "SELECT m.role, m.sha256, a.size, m.name, m.path FROM closure_member AS m JOIN artifact AS a ON a.sha256 = "
+      "m.sha256 "
+      "WHERE m.closure_id = ? ORDER BY m.ordinal");
+  if (!rows) return rows.error();
+  rows->bind(id);
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return std::optional<ClosureRecord>(std::move(record));
+    ArtifactRecord artifact{rows->text(1), static_cast<std::uint64_t>(rows->integer(2)), rows->text(3)};
+    record.members.push_back({rows->text(0), std::move(artifact), rows->text(4)});
+  }
+}
+
+Result<std::optional<EnvironmentRecord>> read_environment(Database& database, std::string_view id) {
+  Result<Statement> row =
+      database.prepare("SELECT id, machine_id, machine_label, is_virtual, json FROM environment WHERE id = ?");
+  if (!row) return row.error();
+  const Result<bool> found = row->bind(id).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<EnvironmentRecord>();
+  return std::optional<EnvironmentRecord>(
+      EnvironmentRecord{row->text(0), row->text(1), row->text(2), row->integer(3) != 0, row->text(4)});
+}
+
+Result<std::string> read_blob(Database& database, std::string_view digest) {
+  const std::string what = database.path().string() + ", raw output " + std::string(digest);
+  Result<Statement> row = database.prepare("SELECT raw_size, zstd FROM blob WHERE sha256 = ?");
+  if (!row) return row.error();
+  const Result<bool> found = row->bind(digest).step();
+  if (!found) return found.error();
+  if (!*found)
+    return Error{ErrorKind::kUsage, what, "not in this store", "check the digest, or name another store with --db"};
+  // A negative size becomes a huge one, which is refused.
+  Result<std::string> raw = decompress(row->bytes(1), static_cast<std::uint64_t>(row->integer(0)));
+  if (!raw) {
+    Error error = raw.error();
+    error.what = what;
+    return error;
+  }
+  if (sha256(*raw) != digest) {
+    return Error{ErrorKind::kUsage, what, "damaged: its bytes have another digest",
+                 "restore the store from a copy, or measure again"};
+  }
+  return raw;
+}
+
+Status find_damage(Database& database) {
+  const auto found = [&](const std::string& what) {
+    return Error{
+        ErrorKind::kFinding, database.path().string(), "damaged: " + what,
+        "restore it from a copy, or save what is readable with `sqlite3 " + database.path().string() + " .recover`"};
+  };
+  Result<Statement> integrity = database.prepare("PRAGMA integrity_check(1)");
+  if (!integrity) return integrity.error();
+  const Result<bool> line = integrity->step();
+  if (!line) return line.error();
+  if (!*line) return found("the check gave no answer");
+  if (integrity->bytes(0) != "ok") return found(integrity->text(0));
+  Result<Statement> references = database.prepare("PRAGMA foreign_key_check");
+  if (!references) return references.error();
+  const Result<bool> dangling = references->step();
+  if (!dangling) return dangling.error();
+  if (*dangling) {
+    return found("row " + std::to_string(references->integer(1)) + " of table " + references->text(0) +
+                 " refers to a missing row of " + references->text(2));
+  }
+  return {};
+}
+
+// One consistent view for everything that `read` asks.
+template <class Read>
+auto reading(Connection& connection, Read read) -> decltype(read(connection.database())) {
+  Result<Transaction> transaction = connection.begin_read();
+  if (!transaction) return transaction.error();
+  auto answer = read(connection.database());
+  if (Status status = connection.end_read(); !status) return std::move(status).error();
+  return answer;
+}
+
+}  // namespace
+
+Result<std::vector<RunRecord>> Store::runs(std::string_view suite_id) {
+  return reading(state_->connection, [&](Database& database) { return read_runs(database, suite_id); });
+}
+
+Result<std::vector<TrialView>> Store::trials(const TrialFilter& filter) {
+  return reading(state_->connection, [&](Database& database) { return read_trials(database, filter); });
+}
+
+Result<std::optional<std::string>> Store::suite_json(std::string_view suite_id) {
+  return reading(state_->connection, [&](Database& database) { return read_suite_json(database, suite_id); });
+}
+
+Result<std::optional<ClosureRecord>> Store::closure(std::string_view id) {
+  return reading(state_->connection, [&](Database& database) { return read_closure(database, id); });
+}
+
+Result<std::optional<EnvironmentRecord>> Store::environment(std::string_view id) {
+  return reading(state_->connection, [&](Database& database) { return read_environment(database, id); });
+}
+
+Result<std::string> Store::blob(std::string_view sha256) {
+  return reading(state_->connection, [&](Database& database) { return read_blob(database, sha256); });
+}
+
+Status Store::check_integrity() {
+  return reading(state_->connection, [&](Database& database) { return find_damage(database); });
+}
+
+}  // namespace capbench::schema
