@@ -1,5 +1,7 @@
 #include "shim/cpu/detect.h"
 
+#include <initializer_list>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -46,9 +48,12 @@ CpuBrand cpu_brand() {
   CpuBrand brand;
   std::size_t at = 0;
   for (unsigned leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
-    std::array<unsigned, 4> words{};
-    if (__get_cpuid(leaf, &words[0], &words[1], &words[2], &words[3]) == 0) return {};
-    for (const unsigned word : words) {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    if (__get_cpuid(leaf, &eax, &ebx, &ecx, &edx) == 0) return {};
+    for (const unsigned word : {eax, ebx, ecx, edx}) {
       for (unsigned shift = 0; shift < 32; shift += 8) brand.bytes[at++] = static_cast<char>(word >> shift & 0xFFU);
     }
   }

@@ -21,7 +21,7 @@ bool all_equal(const std::array<T, N>& values, T expected) {
 
 template <class T, std::size_t N>
 std::array<T, N> filled(T value) {
-  std::array<T, N> values;
+  std::array<T, N> values{};
   values.fill(value);
   return values;
 }

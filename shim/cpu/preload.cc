@@ -58,7 +58,7 @@ void announce(const Roles& roles, const Request& request, const CpuFacts& facts,
   report.n_capabilities = 1;
   if (!facts.known) report.note = "no level of cpu.isa is known on this architecture; nothing is changed";
   report.error = roles.error.view();
-  std::array<char, kMaxBannerBytes> line;
+  std::array<char, kMaxBannerBytes> line{};
   write_line(STDERR_FILENO, {line.data(), format_banner(report, line.data())});
 }
 

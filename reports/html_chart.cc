@@ -1,0 +1,97 @@
+#include "reports/html_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "reports/group.h"
+#include "reports/html_text.h"
+#include "reports/text.h"
+
+namespace capbench::reports {
+namespace {
+
+// Pixels.
+constexpr int kBarPitch = 42;
+constexpr int kTextBaseline = 13;
+constexpr int kBarTop = 20;
+constexpr int kBarHeight = 12;
+constexpr int kWhiskerReach = 4;  // beyond the bar, up and down
+
+struct Bar {
+  std::string name;
+  std::string_view css_class;
+  double value = 0;
+  std::optional<Interval> ci95;
+};
+
+std::string_view css_class(const std::string& mode) {
+  if (mode == kBareMetal) return "bare";
+  if (mode == kStock) return "stock";
+  return mode == kUnlocked ? "unlocked" : "other";
+}
+
+std::vector<Bar> bars_of(const SpeedupRow& row) {
+  std::vector<Bar> bars;
+  for (const ModeSummary& mode : row.modes) {
+    if (!mode.stats) continue;
+    bars.push_back({mode_name(row, mode), css_class(mode.mode), mode.stats->median.value, mode.stats->median.ci95});
+  }
+  return bars;
+}
+
+std::string description(const std::vector<Bar>& bars) {
+  std::vector<std::string> parts;
+  for (const Bar& bar : bars) {
+    std::string part = fmt::format("{} {} tokens per second", bar.name, format_number(bar.value));
+    if (bar.ci95) part += fmt::format(", interval {} to {}", format_number(bar.ci95->low), format_number(bar.ci95->high));
+    parts.push_back(part);
+  }
+  return fmt::format("{}.", fmt::join(parts, "; "));
+}
+
+void draw_whisker(const Interval& interval, double full, int top, std::string& out) {
+  const double low = 100 * interval.low / full;
+  const double high = 100 * interval.high / full;
+  const int middle = top + kBarHeight / 2;
+  const int above = top - kWhiskerReach;
+  const int below = top + kBarHeight + kWhiskerReach;
+  const auto line = [&](double x1, int y1, double x2, int y2) {
+    out += fmt::format("<line class=\"whisker\" x1=\"{:.3f}%\" y1=\"{}\" x2=\"{:.3f}%\" y2=\"{}\"/>\n", x1, y1, x2, y2);
+  };
+  line(low, middle, high, middle);
+  line(low, above, low, below);
+  line(high, above, high, below);
+}
+
+}  // namespace
+
+std::string bar_chart(const SpeedupRow& row, std::string_view id) {
+  const std::vector<Bar> bars = bars_of(row);
+  if (bars.empty()) return "";
+  double most = 0;
+  for (const Bar& bar : bars) most = std::max({most, bar.value, bar.ci95 ? bar.ci95->high : 0});
+  // A whisker's end must not be cut off at the edge.
+  const double full = most * 1.005;
+
+  std::string out = fmt::format(
+      "<svg role=\"img\" aria-labelledby=\"{0}-title {0}-desc\" width=\"100%\" height=\"{1}\">\n"
+      "<title id=\"{0}-title\">{2}: median tokens per second by mode</title>\n<desc id=\"{0}-desc\">{3}</desc>\n",
+      id, kBarPitch * static_cast<int>(bars.size()), escape_html(test_name(row)), escape_html(description(bars)));
+  int y = 0;
+  for (const Bar& bar : bars) {
+    out += fmt::format(
+        "<text class=\"name\" x=\"0\" y=\"{0}\">{1}</text>\n"
+        "<text class=\"value\" x=\"100%\" y=\"{0}\" text-anchor=\"end\">{2}</text>\n"
+        "<rect class=\"track\" x=\"0\" y=\"{3}\" width=\"100%\" height=\"{4}\"/>\n"
+        "<rect class=\"{5}\" x=\"0\" y=\"{3}\" width=\"{6:.3f}%\" height=\"{4}\"/>\n",
+        y + kTextBaseline, escape_html(bar.name), format_number(bar.value), y + kBarTop, kBarHeight, bar.css_class,
+        100 * bar.value / full);
+    if (bar.ci95) draw_whisker(*bar.ci95, full, y + kBarTop, out);
+    y += kBarPitch;
+  }
+  return out + "</svg>\n";
+}
+
+}  // namespace capbench::reports
