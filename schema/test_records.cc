@@ -59,7 +59,10 @@ std::string raw_stdout(std::int64_t block) {
 }
 
 std::string raw_stderr() {
-  return std::string("load_backend: loaded CPU backend from libggml-cpu-haswell.so\n\0\xFF", 63);
+  std::string text = "load_backend: loaded CPU backend from libggml-cpu-haswell.so\n";
+  text += '\0';
+  text += '\xFF';
+  return text;
 }
 
 double median(std::vector<double> values) {
