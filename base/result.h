@@ -23,15 +23,16 @@ class [[nodiscard]] Result {
 
   T& value() & { return std::get<0>(state_); }
   const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  // By value, so that `for (auto& x : *compute())` does not walk through an object that is gone.
+  T value() && { return std::get<0>(std::move(state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
   const Error& error() const& { return std::get<1>(state_); }
-  Error&& error() && { return std::get<1>(std::move(state_)); }
+  Error error() && { return std::get<1>(std::move(state_)); }
 
  private:
   std::variant<T, Error> state_;
@@ -47,7 +48,7 @@ class [[nodiscard]] Result<void> {
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Error& error() const& { return error_.value(); }
-  Error&& error() && { return std::move(error_).value(); }
+  Error error() && { return std::move(error_).value(); }
 
  private:
   std::optional<Error> error_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -101,7 +101,7 @@ void write_item(const std::string& escaped, std::string& out) {
     if (word.empty()) continue;
     if (display_width(line) + 1 + display_width(word) > kColumns && line.size() > 2 && !starts_a_block(word)) {
       out += line + "\n";
-      line = " ";
+      line.assign(1, ' ');
     }
     line += " " + word;
   }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace capbench::reports {
 
@@ -25,9 +24,6 @@ std::string one_line(std::string_view bytes);
 
 // Characters, not bytes: how far a text reaches on a terminal (wide and combining characters count as one).
 std::size_t display_width(std::string_view utf8);
-
-// "a", "a and b", "a, b and c".
-std::string join_words(const std::vector<std::string>& words);
 
 // "1 trial", "5 trials".
 std::string count_of(std::size_t count, std::string_view noun);

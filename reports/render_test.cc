@@ -1,0 +1,348 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/file.h"
+#include "reports/render_csv.h"
+#include "reports/render_html.h"
+#include "reports/render_json.h"
+#include "reports/render_markdown.h"
+#include "reports/test_trials.h"
+#include "reports/text.h"
+
+namespace capbench::reports {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+using schema::TrialView;
+
+// Every text that a stranger's bundle could choose becomes `name`.
+std::vector<TrialView> named(const std::string& name) {
+  auto trials = testing::arm("bare-metal", 1000, 2);
+  for (const char* mode : {"stock", "unlocked", "own"}) testing::append(trials, testing::arm(mode, 300, 2));
+  for (TrialView& view : trials) {
+    view.suite_name = name;
+    view.machine_label = name;
+    view.trial.model = name;
+    view.trial.workload = name;
+    view.trial.arm = name;
+    view.trial.run_id = name;
+    view.trial.flags = {name};
+    view.trial.results[0].build = name;
+    view.trial.results[0].test = name;
+    if (!view.trial.guest.empty()) view.trial.guest = name;
+    if (view.trial.mode == "own") view.trial.mode = name;
+  }
+  TrialView failed = trials.back();
+  failed.trial.block = 7;
+  testing::fail(failed, "failed", name);
+  trials.push_back(failed);
+  return trials;
+}
+
+std::vector<std::string> lines_of(const std::string& text, const std::string& end = "\n") {
+  std::vector<std::string> lines;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = std::min(text.find(end, from), text.size());
+    lines.push_back(text.substr(from, to - from));
+    from = to + end.size();
+  }
+  return lines;
+}
+
+// The tags of a page in order, without their attributes; fails on a tag that is not closed.
+std::vector<std::string> tags_of(const std::string& html) {
+  std::vector<std::string> tags;
+  const std::size_t style_end = html.find("</style>");
+  for (std::size_t at = html.find('<', style_end); at != std::string::npos; at = html.find('<', at + 1)) {
+    const std::size_t end = html.find('>', at);
+    EXPECT_NE(end, std::string::npos);
+    const std::string tag = html.substr(at + 1, end - at - 1);
+    EXPECT_EQ(std::count(tag.begin(), tag.end(), '"') % 2, 0) << tag;
+    EXPECT_EQ(tag.find('<'), std::string::npos) << tag;
+    tags.push_back(tag.substr(0, tag.find(' ')));
+  }
+  return tags;
+}
+
+void expect_balanced(const std::vector<std::string>& tags) {
+  std::vector<std::string> open;
+  for (const std::string& tag : tags) {
+    const bool empty = tag.back() == '/' || tag == "rect" || tag == "line";
+    if (tag.front() == '/') {
+      ASSERT_FALSE(open.empty()) << tag;
+      EXPECT_EQ("/" + open.back(), tag);
+      open.pop_back();
+    } else if (!empty) {
+      open.push_back(tag);
+    }
+  }
+  // The walk starts inside html and head, at the end of the style sheet.
+  EXPECT_TRUE(open.empty());
+}
+
+// RFC 4180, read strictly.
+std::vector<std::vector<std::string>> parse_csv(const std::string& csv) {
+  std::vector<std::vector<std::string>> lines(1);
+  std::size_t i = 0;
+  while (i < csv.size()) {
+    std::string value;
+    if (csv[i] == '"') {
+      for (++i;; ++i) {
+        EXPECT_LT(i, csv.size());
+        if (i >= csv.size()) return lines;
+        if (csv[i] != '"') {
+          value += csv[i];
+        } else if (i + 1 < csv.size() && csv[i + 1] == '"') {
+          value += csv[i++];
+        } else {
+          ++i;
+          break;
+        }
+      }
+    } else {
+      while (i < csv.size() && csv[i] != ',' && csv[i] != '\r') {
+        EXPECT_NE(csv[i], '"');
+        value += csv[i++];
+      }
+    }
+    lines.back().push_back(value);
+    if (csv[i] == ',') {
+      ++i;
+    } else {
+      EXPECT_EQ(csv.substr(i, 2), "\r\n");
+      i += 2;
+      if (i < csv.size()) lines.emplace_back();
+    }
+  }
+  return lines;
+}
+
+// Checks `value` against the parts of JSON Schema that the report's schema uses.
+void check(const Json& value, Json schema, const Json& root, const std::string& path) {
+  if (schema.contains("$ref")) {
+    const std::string ref = schema["$ref"];
+    schema = root.at(Json::json_pointer(ref.substr(1)));
+  }
+  if (schema.contains("const")) EXPECT_EQ(value, schema["const"]) << path;
+  if (schema.contains("enum")) {
+    EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value), schema["enum"].end()) << path << value;
+  }
+  if (schema.contains("type")) {
+    const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
+    bool fits = false;
+    for (const std::string type : types) {
+      fits = fits || (type == "integer" ? value.is_number_integer() : type == value.type_name());
+    }
+    EXPECT_TRUE(fits) << path << " is " << value.type_name() << ", not " << types;
+  }
+  if (value.is_object()) {
+    for (const std::string name : schema["required"]) EXPECT_TRUE(value.contains(name)) << path << "." << name;
+    for (const auto& [name, member] : value.items()) {
+      if (schema.contains("properties") && schema["properties"].contains(name)) {
+        check(member, schema["properties"][name], root, path + "." + name);
+      } else {
+        ASSERT_TRUE(schema["additionalProperties"].is_object()) << path << "." << name << " is not in the schema";
+        check(member, schema["additionalProperties"], root, path + "." + name);
+      }
+    }
+  }
+  if (value.is_array()) {
+    if (schema.contains("minItems")) EXPECT_GE(value.size(), schema["minItems"].get<std::size_t>()) << path;
+    if (schema.contains("maxItems")) EXPECT_LE(value.size(), schema["maxItems"].get<std::size_t>()) << path;
+    for (const Json& item : value) check(item, schema["items"], root, path + "[]");
+  }
+}
+
+void expect_schema(const SpeedupReport& report) {
+  const auto text = read_file("reports/json/speedup.schema.json");
+  ASSERT_TRUE(text.ok()) << to_string(text.error());
+  const Json schema = Json::parse(*text);
+  check(Json::parse(render_json(report)), schema, schema, "$");
+}
+
+TEST(Json, KeepsToItsSchema) {
+  expect_schema(build_speedup(testing::golden_trials()));
+  expect_schema(build_speedup(named(testing::kHostile)));
+  expect_schema(build_speedup({}));
+  auto failed = testing::arm("stock", 100, 2);
+  for (TrialView& view : failed) testing::fail(view, "failed", "exited 1");
+  expect_schema(build_speedup(failed));
+}
+
+TEST(Json, HasTheNumbersUnrounded) {
+  const SpeedupReport report = build_speedup(testing::golden_trials());
+  const Json document = Json::parse(render_json(report));
+  ASSERT_EQ(document["rows"].size(), report.rows.size());
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    const Json& row = document["rows"][i];
+    EXPECT_EQ(row["speedup"]["ratio"].get<double>(), report.rows[i].speedup->value);
+    EXPECT_EQ(row["modes"]["stock"]["median_ts"].get<double>(), report.rows[i].modes[1].stats->median.value);
+  }
+  EXPECT_TRUE(document["rows"][0]["modes"]["bare-metal"].is_null());
+  EXPECT_TRUE(document["rows"][0]["percent_of_bare_metal"].is_null());
+}
+
+TEST(Json, KeepsHostileNames) {
+  const Json row = Json::parse(render_json(build_speedup(named(testing::kHostile))))["rows"][0];
+  EXPECT_EQ(row["model"], valid_utf8(testing::kHostile));
+  EXPECT_EQ(row["test"], valid_utf8(testing::kHostile));
+  EXPECT_EQ(row["not_ok"][0]["reason"], valid_utf8(testing::kHostile));
+}
+
+TEST(Csv, KeepsHostileNamesInTheirFields) {
+  const auto lines = parse_csv(render_csv(build_speedup(named(testing::kHostile))));
+  ASSERT_EQ(lines.size(), 2U);
+  ASSERT_EQ(lines[0].size(), lines[1].size());
+  EXPECT_EQ(lines[0][7], "model");
+  EXPECT_EQ(lines[1][7], valid_utf8(testing::kHostile));
+}
+
+TEST(Csv, HasOneLinePerRowAndReadsBackExactly) {
+  const SpeedupReport report = build_speedup(testing::golden_trials());
+  const auto lines = parse_csv(render_csv(report));
+  ASSERT_EQ(lines.size(), report.rows.size() + 1);
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(lines[0].begin(), lines[0].end(), name) - lines[0].begin());
+  };
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    ASSERT_EQ(lines[i + 1].size(), lines[0].size());
+    EXPECT_EQ(std::stod(lines[i + 1][column("unlocked_median_ts")]), report.rows[i].modes[2].stats->median.value);
+    EXPECT_EQ(std::stod(lines[i + 1][column("speedup")]), report.rows[i].speedup->value);
+  }
+  EXPECT_EQ(lines[1][column("bare_metal_median_ts")], "");
+  EXPECT_EQ(parse_csv(render_csv({})).size(), 1U);
+}
+
+TEST(Html, HostileNamesMakeNoMarkup) {
+  const std::string hostile = render_html(build_speedup(named(testing::kHostile)));
+  const auto tags = tags_of(hostile);
+  EXPECT_EQ(tags, tags_of(render_html(build_speedup(named("harmless")))));
+  EXPECT_THAT(hostile, Not(HasSubstr("<script")));
+  EXPECT_THAT(hostile, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
+  EXPECT_EQ(valid_utf8(hostile), hostile);
+}
+
+TEST(Html, IsBalancedAndLoadsNothing) {
+  const std::string html = render_html(build_speedup(testing::golden_trials()));
+  auto tags = tags_of(html);
+  ASSERT_GT(tags.size(), 100U);
+  tags.insert(tags.begin(), {"html", "head", "style"});
+  expect_balanced(tags);
+  for (const char* foreign : {"src=", "href=", "url(", "@import", "http:", "https:"}) {
+    EXPECT_THAT(html, Not(HasSubstr(foreign)));
+  }
+}
+
+TEST(Html, EveryIdIsUsedOnce) {
+  const std::string html = render_html(build_speedup(testing::golden_trials()));
+  std::vector<std::string> ids;
+  for (std::size_t at = html.find(" id=\""); at != std::string::npos; at = html.find(" id=\"", at + 1)) {
+    ids.push_back(html.substr(at + 5, html.find('"', at + 5) - at - 5));
+  }
+  ASSERT_GT(ids.size(), 10U);
+  std::sort(ids.begin(), ids.end());
+  EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());
+}
+
+TEST(Html, AnEmptyReportIsAPageToo) {
+  const std::string html = render_html({});
+  EXPECT_THAT(html, HasSubstr("No trials to report."));
+}
+
+std::size_t bars_in(const std::string& line) {
+  std::size_t bars = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\') {
+      ++i;
+    } else if (line[i] == '|') {
+      ++bars;
+    }
+  }
+  return bars;
+}
+
+TEST(Markdown, HostileNamesMakeNoMarkup) {
+  const auto lines = lines_of(render_markdown(build_speedup(named(testing::kHostile))));
+  int headings = 0;
+  std::size_t table_lines = 0;
+  for (const std::string& line : lines) {
+    headings += line.starts_with("#") ? 1 : 0;
+    if (line.starts_with("|")) {
+      ++table_lines;
+      EXPECT_EQ(bars_in(line), bars_in(lines[lines.size() - 1]) + 8U) << line;
+    } else if (!line.empty() && !line.starts_with("## ") && !line.starts_with("### ")) {
+      EXPECT_TRUE(line.starts_with("- ") || line.starts_with("  ")) << line;
+    }
+    EXPECT_THAT(line, Not(HasSubstr("<")));
+    EXPECT_THAT(line, Not(HasSubstr("\r")));
+  }
+  EXPECT_EQ(headings, 2);
+  EXPECT_EQ(table_lines, 3U);
+}
+
+TEST(Markdown, EscapesOnlyWhatMatters) {
+  EXPECT_EQ(escape_markdown("tinyllama-1.1b-chat-v1.0.Q4_K_M.gguf"), "tinyllama-1.1b-chat-v1.0.Q4_K_M.gguf");
+  EXPECT_EQ(escape_markdown("_a_ *b* `c` |d| <e> &f; [g](h) #i ~j~ \\k"),
+            "\\_a\\_ \\*b\\* \\`c\\` \\|d\\| &lt;e&gt; &amp;f; \\[g\\](h) \\#i \\~j\\~ \\\\k");
+}
+
+TEST(Markdown, PrintsTheMediansThatTheSamplesGive) {
+  const auto trials = testing::golden_trials();
+  const std::string text = render_markdown(build_speedup(trials));
+  // The one stock process of the seed matrix, from its nanoseconds.
+  const auto stock = std::find_if(trials.begin(), trials.end(), [](const TrialView& view) {
+    return view.suite_name == "seed-matrix" && view.trial.mode == "stock";
+  });
+  ASSERT_NE(stock, trials.end());
+  std::vector<double> speeds;
+  for (const std::int64_t ns : stock->trial.results[0].samples_ns) speeds.push_back(512e9 / static_cast<double>(ns));
+  std::sort(speeds.begin(), speeds.end());
+  EXPECT_THAT(text, HasSubstr(format_number((speeds[4] + speeds[5]) / 2)));
+}
+
+TEST(Markdown, ThingsOfOneNameGetTheirIdentityInTheHeading) {
+  auto trials = testing::arm("stock", 100, 2);
+  auto others = trials;
+  for (TrialView& view : others) view.machine_id = "machine-2";
+  testing::append(trials, others);
+  const std::string text = render_markdown(build_speedup(trials));
+  EXPECT_THAT(text, HasSubstr("- machine: box \\[machine-1\\]"));
+  EXPECT_THAT(text, HasSubstr("- machine: box \\[machine-2\\]"));
+}
+
+TEST(Markdown, SaysWhatTheReaderMustKnow) {
+  const std::string text = render_markdown(build_speedup(testing::golden_trials()));
+  for (const char* part : {"ratio of medians of trial medians", "within one process", "Guest stand-in: no VM took part",
+                           "itself virtual", "Twin:", "Quality unchecked", "Quality WRONG", "Treatment unproven",
+                           "1 of 5 trials not ok: timeout", "half 160.00 tokens/s"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+TEST(Render, RandomNamesBreakNothing) {
+  std::mt19937 random(11);
+  constexpr std::string_view kAlphabet = "ab|`\"'<>&\\\n\r#-_*[]() ,;=\xff\xc3\xa9\x01~!0.";
+  const auto harmless = tags_of(render_html(build_speedup(named("harmless"))));
+  for (int round = 0; round < 200; ++round) {
+    std::string name = "x";
+    for (std::size_t i = random() % 24; i > 0; --i) name += kAlphabet[random() % kAlphabet.size()];
+    const SpeedupReport report = build_speedup(named(name));
+    EXPECT_EQ(tags_of(render_html(report)), harmless) << name;
+    const auto lines = parse_csv(render_csv(report));
+    ASSERT_EQ(lines.size(), 2U) << name;
+    EXPECT_EQ(lines[1][7], valid_utf8(name));
+    EXPECT_EQ(Json::parse(render_json(report))["rows"][0]["model"], valid_utf8(name));
+    for (const std::string& line : lines_of(render_markdown(report))) {
+      if (line.starts_with("|")) EXPECT_EQ(bars_in(line), 8U) << line;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace capbench::reports
