@@ -144,15 +144,9 @@ std::string catalog_json() {
     }
     if (entry.shape) {
       const Shape& shape = *entry.shape;
-      item["twin"] = {{"architecture", "llama"},
-                      {"layers", shape.layers},
-                      {"width", shape.width},
-                      {"heads", shape.heads},
-                      {"kv_heads", shape.kv_heads},
-                      {"ffn", shape.ffn},
-                      {"vocabulary", shape.vocab},
-                      {"context", shape.context},
-                      {"mix", mix_name(shape.mix)}};
+      item["twin"] = {{"architecture", "llama"},   {"layers", shape.layers},     {"width", shape.width},
+                      {"heads", shape.heads},      {"kv_heads", shape.kv_heads}, {"ffn", shape.ffn},
+                      {"vocabulary", shape.vocab}, {"context", shape.context},   {"mix", mix_name(shape.mix)}};
       if (const auto size = twin_size(shape)) item["twin"]["size"] = *size;
     }
     list.push_back(std::move(item));

@@ -1,19 +1,16 @@
 #include "models/gguf.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 
-#include "models/little_endian.h"
+#include "models/gguf_cursor.h"
 #include "models/mapped_file.h"
 
 namespace capbench::models {
 namespace {
-
-constexpr std::string_view kDownloadAgain =
-    "download the model again, or write a twin with `capbench models synth --like tinyllama-1.1b --out FILE`";
 
 // Bytes of one element; 0 for strings and arrays, whose size is in the file.
 std::uint64_t scalar_bytes(GgufType type) {
@@ -39,86 +36,6 @@ std::uint64_t scalar_bytes(GgufType type) {
   }
   return 0;
 }
-
-bool add(std::uint64_t a, std::uint64_t b, std::uint64_t& sum) {
-  sum = a + b;
-  return sum >= a;
-}
-
-bool multiply(std::uint64_t a, std::uint64_t b, std::uint64_t& product) {
-  if (b != 0 && a > std::numeric_limits<std::uint64_t>::max() / b) return false;
-  product = a * b;
-  return true;
-}
-
-// A foreign string made fit for one line of an error.
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 60)) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte >= 0x7F ? '?' : c;
-  }
-  if (text.size() > 60) out += "...";
-  return out + "'";
-}
-
-// A position in the bytes. The first failure is kept, and everything read after it is zero or empty.
-class Cursor {
- public:
-  Cursor(std::string_view bytes, std::string_view name) : bytes_(bytes), name_(name) {}
-
-  bool failed() const { return failed_; }
-  std::uint64_t position() const { return position_; }
-  std::uint64_t remaining() const { return bytes_.size() - position_; }
-  Error error() const { return error_; }
-
-  void fail(std::string cause, std::string remedy = std::string(kDownloadAgain)) {
-    if (failed_) return;
-    failed_ = true;
-    error_ = {ErrorKind::kUsage, std::string(name_), std::move(cause), std::move(remedy)};
-  }
-
-  void fail_truncated(std::uint64_t needed, const std::string& at) {
-    fail("truncated: needs " + std::to_string(needed) + " bytes, has " + std::to_string(bytes_.size()) + " (" + at +
-         ")");
-  }
-
-  std::string_view take(std::uint64_t count, const std::string& at) {
-    if (failed_) return {};
-    if (count > remaining()) {
-      std::uint64_t needed = 0;
-      if (!add(position_, count, needed)) needed = std::numeric_limits<std::uint64_t>::max();
-      fail_truncated(needed, at);
-      return {};
-    }
-    const std::string_view taken = bytes_.substr(static_cast<std::size_t>(position_), static_cast<std::size_t>(count));
-    position_ += count;
-    return taken;
-  }
-
-  template <class T>
-  T number(const std::string& at) {
-    const std::string_view taken = take(sizeof(T), at);
-    return taken.size() == sizeof(T) ? load<T>(taken.data()) : T{};
-  }
-
-  std::string_view string(const std::string& at) {
-    const auto length = number<std::uint64_t>(at);
-    if (length > kGgufMaxStringBytes) {
-      fail("damaged: a string of " + std::to_string(length) + " bytes (" + at + "); at most " +
-           std::to_string(kGgufMaxStringBytes) + " are sensible");
-      return {};
-    }
-    return take(length, at);
-  }
-
- private:
-  std::string_view bytes_;
-  std::string_view name_;
-  std::uint64_t position_ = 0;
-  bool failed_ = false;
-  Error error_;
-};
 
 void read_magic(Cursor& in, std::string_view bytes) {
   if (bytes.empty()) {

@@ -76,9 +76,9 @@ class GgufWriter {
   Fd fd_;
   GgufHead head_;
   Sha256 hash_;
-  std::size_t tensor_ = 0;          // the one being written
-  std::uint64_t in_tensor_ = 0;     // bytes of it written so far
-  std::uint64_t written_ = 0;       // bytes of the file written so far
+  std::size_t tensor_ = 0;       // the one being written
+  std::uint64_t in_tensor_ = 0;  // bytes of it written so far
+  std::uint64_t written_ = 0;    // bytes of the file written so far
 };
 
 }  // namespace capbench::models

@@ -35,7 +35,8 @@ std::vector<TypeShare> shares(const Gguf& gguf) {
     share->parameters += tensor.elements;
     share->bytes += tensor.bytes;
   }
-  std::stable_sort(types.begin(), types.end(), [](const TypeShare& a, const TypeShare& b) { return a.bytes > b.bytes; });
+  std::stable_sort(types.begin(), types.end(),
+                   [](const TypeShare& a, const TypeShare& b) { return a.bytes > b.bytes; });
   return types;
 }
 

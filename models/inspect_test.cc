@@ -91,8 +91,10 @@ TEST(Inspect, CallsAFileWithoutMarksReal) {
 TEST(Inspect, HostileTextStaysInItsColumns) {
   const std::string nasty = std::string(300, 'x') + "\x1b[2J\xff\n";
   Gguf gguf;
-  gguf.metadata = {{"general.architecture", nasty},      {"general.name", "\xff\x1b" + nasty},
-                   {"tokenizer.ggml.model", nasty},      {"capbench.twin.like", nasty},
+  gguf.metadata = {{"general.architecture", nasty},
+                   {"general.name", "\xff\x1b" + nasty},
+                   {"tokenizer.ggml.model", nasty},
+                   {"capbench.twin.like", nasty},
                    {"tokenizer.ggml.tokens", string_array({"a"})}};
   const ModelInfo info = inspect(gguf, nasty);
   const std::string text = inspect_text(info);

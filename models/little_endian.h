@@ -14,10 +14,9 @@ namespace detail {
 
 // The unsigned integer of T's size.
 template <class T>
-using Bits = std::conditional_t<
-    sizeof(T) == 1, std::uint8_t,
-    std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 }  // namespace detail
 

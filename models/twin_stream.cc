@@ -32,7 +32,8 @@ std::vector<Rows> split(const Gguf& layout) {
     const GgufTensor& tensor = layout.tensors[i];
     const std::uint64_t rows = row_count(tensor);
     const std::uint64_t step = std::max<std::uint64_t>(1, kPieceBytes / (tensor.bytes / rows));
-    for (std::uint64_t first = 0; first < rows; first += step) pieces.push_back({i, first, std::min(step, rows - first)});
+    for (std::uint64_t first = 0; first < rows; first += step)
+      pieces.push_back({i, first, std::min(step, rows - first)});
   }
   return pieces;
 }
@@ -68,7 +69,8 @@ void fill(const TwinPlan& plan, const Rows& rows, std::string& out) {
 // A ring of buffers between the threads that fill pieces and the one that takes them.
 class Pipeline {
  public:
-  Pipeline(const TwinPlan& plan, unsigned threads) : plan_(plan), pieces_(split(plan.head.layout)), slots_(threads + 2) {
+  Pipeline(const TwinPlan& plan, unsigned threads)
+      : plan_(plan), pieces_(split(plan.head.layout)), slots_(threads + 2) {
     threads_.reserve(threads);
     for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   }

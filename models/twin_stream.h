@@ -19,8 +19,8 @@ struct TwinPiece {
   std::string_view bytes;
 };
 
-// Calls `take` on this thread with every piece, in order, until one fails; returns that failure. The bytes do not depend
-// on `threads` (0: one per processor, at most 8). At most threads + 2 pieces of about 1 MiB are held at a time.
+// Calls `take` on this thread with every piece, in order, until one fails; returns that failure. The bytes do not
+// depend on `threads` (0: one per processor, at most 8). At most threads + 2 pieces of about 1 MiB are held at a time.
 Status stream_twin(const TwinPlan& plan, unsigned threads, const std::function<Status(const TwinPiece&)>& take);
 
 }  // namespace capbench::models

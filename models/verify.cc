@@ -68,8 +68,8 @@ Result<std::string> verify_real(const std::filesystem::path& path, std::uint64_t
   }
   const std::string remedy = "download it again from where it was published";
   for (const CatalogEntry& entry : catalog()) {
-    const bool meant = expected.empty() ? entry.file && entry.file->file_name == path.filename().string()
-                                        : entry.name == expected;
+    const bool meant =
+        expected.empty() ? entry.file && entry.file->file_name == path.filename().string() : entry.name == expected;
     if (!meant || !entry.file || entry.file->sha256.empty()) continue;
     std::string cause = fmt::format("SHA-256 is {}, pinned is {}", digest, entry.file->sha256);
     if (size != entry.file->size) cause += fmt::format(" ({} bytes for {})", size, entry.file->size);
@@ -92,8 +92,8 @@ Result<Verified> verify(const std::filesystem::path& path, std::string_view expe
   const auto digest = sha256_file(path);
   if (!digest) return digest.error();
   const bool twin = find_key(*gguf, kTwinLikeKey) != nullptr;
-  const auto name = twin ? verify_twin(path, file->bytes(), *gguf)
-                         : verify_real(path, gguf->file_size, *digest, expected);
+  const auto name =
+      twin ? verify_twin(path, file->bytes(), *gguf) : verify_real(path, gguf->file_size, *digest, expected);
   if (!name) return name.error();
   if (!expected.empty() && *name != expected) {
     return finding(path, fmt::format("it is {}, not {}", *name, expected), "name the right file");

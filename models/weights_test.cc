@@ -45,8 +45,8 @@ std::vector<double> decode(TensorType type, const std::string& bytes, std::size_
         values[i] = half_at(bytes, base);
         break;
       case TensorType::kBF16:
-        values[i] = static_cast<double>(
-            std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(bytes.data() + base)} << 16U));
+        values[i] =
+            static_cast<double>(std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(bytes.data() + base)} << 16U));
         break;
       case TensorType::kQ8_0:
         values[i] = half_at(bytes, base) * load<std::int8_t>(bytes.data() + base + 2 + e);
@@ -57,10 +57,10 @@ std::vector<double> decode(TensorType type, const std::string& bytes, std::size_
       case TensorType::kQ4_K: {
         const std::size_t sub = e / 32;
         const std::size_t s = base + 4;
-        const int scale = sub < 4 ? at(bytes, s + sub) & 63
-                                  : (at(bytes, s + sub + 4) & 15) | (at(bytes, s + sub - 4) >> 6) << 4;
-        const int min = sub < 4 ? at(bytes, s + sub + 4) & 63
-                                : (at(bytes, s + sub + 4) >> 4) | (at(bytes, s + sub) >> 6) << 4;
+        const int scale =
+            sub < 4 ? at(bytes, s + sub) & 63 : (at(bytes, s + sub + 4) & 15) | (at(bytes, s + sub - 4) >> 6) << 4;
+        const int min =
+            sub < 4 ? at(bytes, s + sub + 4) & 63 : (at(bytes, s + sub + 4) >> 4) | (at(bytes, s + sub) >> 6) << 4;
         const int q = (at(bytes, base + 16 + e / 64 * 32 + e % 32) >> (sub % 2 == 0 ? 0 : 4)) & 15;
         values[i] = half_at(bytes, base) * scale * q - half_at(bytes, base + 2) * min;
         break;

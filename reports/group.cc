@@ -41,9 +41,13 @@ class Names {
   std::map<std::string, std::set<std::string>> ids_;
 };
 
-auto group_key(const SpeedupRow& row) {
-  return std::tie(row.suite_id, row.machine_id, row.build, row.executable_sha256, row.workload, row.model, row.model_kind,
-                  row.guest, row.modes[0].arm, row.modes[1].arm, row.modes[2].arm);
+bool same_group(const SpeedupRow& a, const SpeedupRow& b) {
+  const auto key = [](const SpeedupRow& row) {
+    return std::tie(row.suite_id, row.machine_id, row.build, row.executable_sha256, row.workload, row.model, row.model_kind,
+                    row.guest, row.arms_shown);
+  };
+  const auto arms = [](const SpeedupRow& row) { return std::tie(row.modes[0].arm, row.modes[1].arm, row.modes[2].arm); };
+  return key(a) == key(b) && (!a.arms_shown || arms(a) == arms(b));
 }
 
 std::string arms_text(const SpeedupRow& row) {
@@ -91,7 +95,11 @@ void explain_numbers(const SpeedupReport& report, std::vector<std::string>& out)
   }
   if (!ratios.empty()) out.push_back(fmt::format("Speedup is unlocked over stock: the {}.", fmt::join(ratios, ", or the ")));
   if (!intervals.empty()) {
-    out.push_back(fmt::format("Brackets hold the 95 % interval of the ratio ({}).", fmt::join(intervals, "; ")));
+    // From two trials there is no level of confidence.
+    const bool bare_range = std::any_of(intervals.begin(), intervals.end(),
+                                        [](const std::string& label) { return label.starts_with("min-max"); });
+    out.push_back(fmt::format("Brackets hold the interval of the ratio, at 95 %{}: {}.",
+                              bare_range ? " unless it is a min-max" : "", fmt::join(intervals, "; ")));
   }
 }
 
@@ -159,7 +167,7 @@ std::vector<Group> group_rows(const SpeedupReport& report) {
   }
   std::vector<Group> groups;
   for (const SpeedupRow& row : report.rows) {
-    if (groups.empty() || group_key(*groups.back().rows.front()) != group_key(row)) {
+    if (groups.empty() || !same_group(*groups.back().rows.front(), row)) {
       Group group;
       group.title = fmt::format("{}{}, workload {}", one_line(row.model), row.model_kind == "twin" ? " (twin)" : "",
                                 one_line(row.workload));

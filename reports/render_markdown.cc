@@ -85,8 +85,11 @@ void write_table(const std::vector<Column>& columns, std::string& out) {
   }
 }
 
+// At the start of a line these begin a list, heading, quotation or code block; so do "1." and "1)".
 bool starts_a_block(std::string_view word) {
-  return word.empty() || std::string_view("-+=#>*:~0123456789").find(word.front()) != std::string_view::npos;
+  if (word.empty() || std::string_view("-+=#>*:~").find(word.front()) != std::string_view::npos) return true;
+  const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
+  return digits > 0 && digits < word.size() && (word[digits] == '.' || word[digits] == ')');
 }
 
 // One list item of escaped words, broken at spaces so that lines stay within the columns where the words allow it. A word
@@ -114,28 +117,26 @@ void write_other_modes(const Group& group, std::string& out) {
     for (std::size_t i = 3; i < row->modes.size(); ++i) {
       const ModeSummary& mode = row->modes[i];
       if (!mode.stats) continue;
-      write_item(escape_markdown(fmt::format("{}: {} {} tokens/s ({}, {})", test_name(*row), mode_name(*row, mode),
-                                             format_number(mode.stats->median.value),
-                                             count_of(mode.stats->n_trials, "trial"), mode.treatment)),
+      write_item(escape_markdown(fmt::format("{}: {} {} tokens/s", test_name(*row), mode_name(*row, mode),
+                                             format_number(mode.stats->median.value))),
                  out);
     }
   }
 }
 
-// What every row of the group shares, in one item: how many trials, the quality, the flags.
+// How many trials and of what treatment, the quality, the flags: once if all rows of the group say the same.
 void write_summary(const Group& group, std::string& out) {
   std::vector<std::string> lines;
   for (const SpeedupRow* row : group.rows) {
-    std::vector<std::string> trials;
+    std::vector<std::string> modes;
     for (const ModeSummary& mode : row->modes) {
-      if (mode.stats) {
-        trials.push_back(fmt::format("{} {} of {}", mode_name(*row, mode), count_of(mode.stats->n_trials, "trial"),
-                                     count_of(mode.stats->n_samples, "sample")));
-      }
+      if (!mode.stats) continue;
+      modes.push_back(fmt::format("{} {} ({}, {})", mode_name(*row, mode), mode.stats->n_trials,
+                                  count_of(mode.stats->n_samples, "sample"), mode.treatment));
     }
-    std::string line = fmt::format("{}; quality {}", fmt::join(trials, ", "), one_line(row->quality));
-    if (!row->flags.empty()) line += fmt::format("; flags {}", one_line(fmt::format("{}", fmt::join(row->flags, ", "))));
-    lines.push_back(trials.empty() ? "no trial counts" : line);
+    std::string line = fmt::format("trials: {}; quality {}", fmt::join(modes, ", "), row->quality);
+    if (!row->flags.empty()) line += fmt::format("; flags {}", fmt::join(row->flags, ", "));
+    lines.push_back(modes.empty() ? "no trial counts" : line);
   }
   const bool alike = std::all_of(lines.begin(), lines.end(), [&](const auto& line) { return line == lines.front(); });
   for (std::size_t i = 0; i < (alike ? 1 : lines.size()); ++i) {
@@ -199,7 +200,7 @@ std::string render_markdown(const SpeedupReport& report) {
   std::string out;
   if (report.rows.empty()) return "No trials to report.\n";
   for (const Group& group : group_rows(report)) write_group(group, out);
-  out += "Notes\n\n";
+  out += "### Notes\n\n";
   for (const std::string& sentence : explanations(report)) write_item(escape_markdown(sentence), out);
   return out;
 }

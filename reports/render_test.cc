@@ -129,7 +129,9 @@ void check(const Json& value, Json schema, const Json& root, const std::string& 
     const std::string ref = schema["$ref"];
     schema = root.at(Json::json_pointer(ref.substr(1)));
   }
-  if (schema.contains("const")) EXPECT_EQ(value, schema["const"]) << path;
+  if (schema.contains("const")) {
+    EXPECT_EQ(value, schema["const"]) << path;
+  }
   if (schema.contains("enum")) {
     EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value), schema["enum"].end()) << path << value;
   }
@@ -153,8 +155,8 @@ void check(const Json& value, Json schema, const Json& root, const std::string& 
     }
   }
   if (value.is_array()) {
-    if (schema.contains("minItems")) EXPECT_GE(value.size(), schema["minItems"].get<std::size_t>()) << path;
-    if (schema.contains("maxItems")) EXPECT_LE(value.size(), schema["maxItems"].get<std::size_t>()) << path;
+    EXPECT_GE(value.size(), schema.value("minItems", std::size_t{0})) << path;
+    EXPECT_LE(value.size(), schema.value("maxItems", value.size())) << path;
     for (const Json& item : value) check(item, schema["items"], root, path + "[]");
   }
 }
@@ -275,7 +277,7 @@ TEST(Markdown, HostileNamesMakeNoMarkup) {
     headings += line.starts_with("#") ? 1 : 0;
     if (line.starts_with("|")) {
       ++table_lines;
-      EXPECT_EQ(bars_in(line), bars_in(lines[lines.size() - 1]) + 8U) << line;
+      EXPECT_EQ(bars_in(line), 8U) << line;
     } else if (!line.empty() && !line.starts_with("## ") && !line.starts_with("### ")) {
       EXPECT_TRUE(line.starts_with("- ") || line.starts_with("  ")) << line;
     }
@@ -339,7 +341,7 @@ TEST(Render, RandomNamesBreakNothing) {
     EXPECT_EQ(lines[1][7], valid_utf8(name));
     EXPECT_EQ(Json::parse(render_json(report))["rows"][0]["model"], valid_utf8(name));
     for (const std::string& line : lines_of(render_markdown(report))) {
-      if (line.starts_with("|")) EXPECT_EQ(bars_in(line), 8U) << line;
+      EXPECT_EQ(bars_in(line), line.starts_with("|") ? 8U : 0U) << line;
     }
   }
 }

@@ -189,13 +189,17 @@ void add_rows(const RowTrials& trials, std::vector<SpeedupRow>& rows) {
   }
 }
 
-const std::string& arm_name(const SpeedupRow& row, std::size_t mode) { return row.modes[mode].arm; }
+// By arm only where a mode has several: else a test that one mode lacks would leave its fellows.
+auto arms_place(const SpeedupRow& row) {
+  const auto arm = [&](std::size_t mode) { return row.arms_shown ? row.modes[mode].arm : std::string(); };
+  return std::tuple(arm(0), arm(1), arm(2));
+}
 
 bool comes_before(const SpeedupRow& a, const SpeedupRow& b) {
   const auto place = [](const SpeedupRow& r) {
-    return std::tie(r.suite, r.suite_id, r.machine, r.machine_id, r.build, r.executable_sha256, r.workload, r.model,
-                    r.model_kind, r.guest, arm_name(r, 0), arm_name(r, 1), arm_name(r, 2), r.n_depth, r.n_gen,
-                    r.n_prompt, r.test);
+    const auto subject = std::tie(r.suite, r.suite_id, r.machine, r.machine_id, r.build, r.executable_sha256, r.workload,
+                                  r.model, r.model_kind, r.guest);
+    return std::tuple_cat(subject, arms_place(r), std::tie(r.n_depth, r.n_gen, r.n_prompt, r.test));
   };
   return place(a) < place(b);
 }

@@ -310,8 +310,8 @@ TEST(Speedup, FlagsFollowTheRules) {
   trials[10].trial.closure_id = "closure-2";
   const SpeedupReport report = build_speedup(trials);
   ASSERT_EQ(report.rows.size(), 2U);
-  EXPECT_THAT(report.rows[0].flags, ElementsAre("battery", "closure-differs", "drift", "machine-is-virtual",
-                                                "outlying-first-sample", "outlying-trial", "twin"));
+  EXPECT_THAT(report.rows[0].flags, ElementsAre("battery", "closure-differs", "drift", "machine-is-virtual", "outlying-trial",
+                                                "twin"));
   EXPECT_EQ(report.rows[1].test, "pp100 #2");
   EXPECT_THAT(report.rows[1].flags, Contains("repeated-test"));
   EXPECT_THAT(report.rows[1].flags, Not(Contains("drift")));
