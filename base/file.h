@@ -18,7 +18,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t m
 // bytes or the new ones, never a part. A failure (full disk, no permission) leaves `path` as it was.
 Status replace_file(const std::filesystem::path& path, std::string_view bytes);
 
-// What a failed system call on `path` means: kind (missing or unreadable input, or the machine's fault), cause and remedy.
+// What a failed system call on `path` means: kind (missing or unreadable input, or the machine's fault), cause and
+// remedy.
 Error file_error(const std::filesystem::path& path, int errno_value);
 
 }  // namespace capbench

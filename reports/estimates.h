@@ -24,7 +24,8 @@ struct Estimate {
   std::string estimator;         // "ratio of medians of trial medians"
 };
 
-// Tokens per second of each sample, in order. Empty if any of them is not a measurement (no tokens, or no positive time).
+// Tokens per second of each sample, in order. Empty if any of them is not a measurement (no tokens, or no positive
+// time).
 std::vector<double> usable_samples(std::int64_t n_tokens, const std::vector<std::int64_t>& samples_ns);
 
 // The headline of one arm; `trials` as counted: none of them empty. None for no trials.

@@ -26,7 +26,8 @@ std::size_t number_length(std::string_view text, double& value) {
   return error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 0;
 }
 
-// Where two texts begin to differ by more than the last digits of a number, which are the C library's affair; npos if nowhere.
+// Where two texts begin to differ by more than the last digits of a number, which are the C library's affair; npos if
+// nowhere.
 std::size_t first_difference(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;
@@ -60,7 +61,9 @@ void expect_golden(const std::string& produced, const std::string& name) {
                                         << produced.substr(std::min(at, produced.size()), 300);
 }
 
-SpeedupReport report() { return build_speedup(testing::golden_trials()); }
+SpeedupReport report() {
+  return build_speedup(testing::golden_trials());
+}
 
 TEST(Golden, TheComparisonSeesDifferences) {
   EXPECT_EQ(first_difference("a 1.25 b", "a 1.2500000000001 b"), std::string_view::npos);
@@ -70,10 +73,18 @@ TEST(Golden, TheComparisonSeesDifferences) {
   EXPECT_EQ(first_difference("abc", "ab"), 2U);
 }
 
-TEST(Golden, Markdown) { expect_golden(render_markdown(report()), "speedup.md"); }
-TEST(Golden, Csv) { expect_golden(render_csv(report()), "speedup.csv"); }
-TEST(Golden, Json) { expect_golden(render_json(report()), "speedup.json"); }
-TEST(Golden, Html) { expect_golden(render_html(report()), "speedup.html"); }
+TEST(Golden, Markdown) {
+  expect_golden(render_markdown(report()), "speedup.md");
+}
+TEST(Golden, Csv) {
+  expect_golden(render_csv(report()), "speedup.csv");
+}
+TEST(Golden, Json) {
+  expect_golden(render_json(report()), "speedup.json");
+}
+TEST(Golden, Html) {
+  expect_golden(render_html(report()), "speedup.html");
+}
 
 TEST(Golden, MarkdownFitsTheTerminal) {
   std::string_view text;

@@ -43,19 +43,22 @@ class Names {
 
 bool same_group(const SpeedupRow& a, const SpeedupRow& b) {
   const auto key = [](const SpeedupRow& row) {
-    return std::tie(row.suite_id, row.machine_id, row.build, row.executable_sha256, row.workload, row.model, row.model_kind,
-                    row.guest, row.arms_shown);
+    return std::tie(row.suite_id, row.machine_id, row.build, row.executable_sha256, row.workload, row.model,
+                    row.model_kind, row.guest, row.arms_shown);
   };
-  const auto arms = [](const SpeedupRow& row) { return std::tie(row.modes[0].arm, row.modes[1].arm, row.modes[2].arm); };
+  const auto arms = [](const SpeedupRow& row) {
+    return std::tie(row.modes[0].arm, row.modes[1].arm, row.modes[2].arm);
+  };
   return key(a) == key(b) && (!a.arms_shown || arms(a) == arms(b));
 }
 
 std::string arms_text(const SpeedupRow& row) {
   std::vector<std::string> parts;
   for (const ModeSummary& mode : row.modes) {
-    if (!mode.arm.empty()) parts.push_back(fmt::format("{} {}", mode.mode, one_line(mode.arm)));
+    const bool own_mode = mode.mode != kBareMetal && mode.mode != kStock && mode.mode != kUnlocked;
+    if (!own_mode && !mode.arm.empty()) parts.push_back(fmt::format("{}: {}", mode.mode, one_line(mode.arm)));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string guest_text(const std::string& guest) {
@@ -93,7 +96,8 @@ void explain_numbers(const SpeedupReport& report, std::vector<std::string>& out)
   if (!headlines.empty()) {
     out.push_back(fmt::format("Speeds are tokens per second: the {}.", fmt::join(headlines, ", or the ")));
   }
-  if (!ratios.empty()) out.push_back(fmt::format("Speedup is unlocked over stock: the {}.", fmt::join(ratios, ", or the ")));
+  if (!ratios.empty())
+    out.push_back(fmt::format("Speedup is unlocked over stock: the {}.", fmt::join(ratios, ", or the ")));
   if (!intervals.empty()) {
     // From two trials there is no level of confidence.
     const bool bare_range = std::any_of(intervals.begin(), intervals.end(),
@@ -106,7 +110,8 @@ void explain_numbers(const SpeedupReport& report, std::vector<std::string>& out)
 void explain_treatment(const SpeedupReport& report, std::vector<std::string>& out) {
   if (any_row(report, [](const SpeedupRow& r) { return r.guest == "stand-in"; })) {
     out.emplace_back(
-        "Guest stand-in: no VM took part. A layer below the shim made this machine answer as a conservative guest would; "
+        "Guest stand-in: no VM took part. A layer below the shim made this machine answer as a conservative guest "
+        "would; "
         "such results say nothing about a VM's own overhead.");
   }
   if (any_row(report, [](const SpeedupRow& r) { return r.machine_is_virtual; })) {
@@ -123,7 +128,8 @@ void explain_treatment(const SpeedupReport& report, std::vector<std::string>& ou
     out.emplace_back("Treatment unproven: nothing shows that every trial got the capabilities that its arm asked for.");
   }
   if (any_row(report, [](const SpeedupRow& r) { return r.treatment == "invalid"; })) {
-    out.emplace_back("Treatment invalid: a trial did not get the capabilities that its arm asked for. It does not count.");
+    out.emplace_back(
+        "Treatment invalid: a trial did not get the capabilities that its arm asked for. It does not count.");
   }
   if (any_row(report, [](const SpeedupRow& r) { return r.quality == "unchecked"; })) {
     out.emplace_back("Quality unchecked: no check has compared the output with that of bare metal.");
@@ -173,9 +179,11 @@ std::vector<Group> group_rows(const SpeedupReport& report) {
                                 one_line(row.workload));
       group.details = {
           {"suite", suites.label(row.suite, row.suite_id)},
-          {"machine", machines.label(row.machine, row.machine_id) + (row.machine_is_virtual ? " (itself virtual)" : "")},
-          {"build", row.build.empty() && row.executable_sha256.empty() ? "unknown"
-                                                                      : builds.label(row.build, row.executable_sha256)},
+          {"machine",
+           machines.label(row.machine, row.machine_id) + (row.machine_is_virtual ? " (itself virtual)" : "")},
+          {"build", row.build.empty() && row.executable_sha256.empty()
+                        ? "unknown"
+                        : builds.label(row.build, row.executable_sha256)},
           {"guest", guest_text(row.guest)},
       };
       if (row.arms_shown) group.details.emplace_back("arms", arms_text(row));
@@ -195,21 +203,26 @@ std::vector<std::string> explanations(const SpeedupReport& report) {
 }
 
 std::vector<std::string> group_notes(const Group& group) {
-  const std::size_t rows = group.rows.size();
+  std::vector<std::vector<std::string>> notes;
   std::map<std::string, std::size_t> uses;
   for (const SpeedupRow* row : group.rows) {
-    for (const std::string& note : row->notes) ++uses[note];
+    notes.push_back(row->notes);
+    if (!row->flags.empty()) notes.back().push_back(fmt::format("flags: {}", fmt::join(row->flags, ", ")));
+    for (const std::string& note : notes.back()) ++uses[note];
   }
   std::vector<std::string> out;
-  for (const SpeedupRow* row : group.rows) {
-    for (const std::string& note : row->notes) {
-      add_once(out, uses[note] == rows ? one_line(note) : fmt::format("{}: {}", test_name(*row), one_line(note)));
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    const SpeedupRow* row = group.rows[i];
+    for (const std::string& note : notes[i]) {
+      add_once(out, uses[note] == notes.size() ? one_line(note) : fmt::format("{}: {}", test_name(*row), one_line(note)));
     }
   }
   return out;
 }
 
-std::string test_name(const SpeedupRow& row) { return row.test.empty() ? "(no result)" : one_line(row.test); }
+std::string test_name(const SpeedupRow& row) {
+  return row.test.empty() ? "(no result)" : one_line(row.test);
+}
 
 std::string mode_name(const SpeedupRow& row, const ModeSummary& mode) {
   const bool own_mode = mode.mode != kBareMetal && mode.mode != kStock && mode.mode != kUnlocked;

@@ -17,15 +17,16 @@ struct Group {
   std::vector<const SpeedupRow*> rows;
 };
 
-// In the report's order. Two things of one name get the start of their identity behind it, so that headings never look alike.
-// The pointers live as long as the report.
+// In the report's order. Two things of one name get the start of their identity behind it, so that headings never look
+// alike. The pointers live as long as the report.
 std::vector<Group> group_rows(const SpeedupReport& report);
 
-// What a reader has to know, one sentence or two each, plain text: estimators, intervals, guests, quality, flags. Only what
-// this report has occasion for. Not escaped.
+// What a reader has to know, one sentence or two each, plain text: estimators, intervals, guests, quality, flags. Only
+// what this report has occasion for. Not escaped.
 std::vector<std::string> explanations(const SpeedupReport& report);
 
-// The notes of a group's rows, "tg128: stock: 1 of 5 trials not ok: timeout"; what all rows say is said once, without the test.
+// The notes and flags of a group's rows, "tg128: stock: 1 of 5 trials not ok: timeout"; what all rows say is said once,
+// without the test.
 std::vector<std::string> group_notes(const Group& group);
 
 // The row's test, or "(no result)".

@@ -45,7 +45,8 @@ std::string description(const std::vector<Bar>& bars) {
   std::vector<std::string> parts;
   for (const Bar& bar : bars) {
     std::string part = fmt::format("{} {} tokens per second", bar.name, format_number(bar.value));
-    if (bar.ci95) part += fmt::format(", interval {} to {}", format_number(bar.ci95->low), format_number(bar.ci95->high));
+    if (bar.ci95)
+      part += fmt::format(", interval {} to {}", format_number(bar.ci95->low), format_number(bar.ci95->high));
     parts.push_back(part);
   }
   return fmt::format("{}.", fmt::join(parts, "; "));

@@ -1,5 +1,5 @@
-// The published evidence, read here with nothing but its samples, must give the published figures. Those were computed from
-// speeds printed with 6 digits, the report's from nanoseconds: they agree to that rounding.
+// The published evidence, read here with nothing but its samples, must give the published figures. Those were computed
+// from speeds printed with 6 digits, the report's from nanoseconds: they agree to that rounding.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

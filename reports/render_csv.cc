@@ -43,8 +43,8 @@ void add_estimate(const std::optional<Estimate>& estimate, std::vector<std::stri
 }
 
 std::vector<std::string> header() {
-  std::vector<std::string> names = {"suite", "suite_id", "machine", "machine_id", "build", "executable_sha256", "workload",
-                                    "model", "model_kind", "test", "guest"};
+  std::vector<std::string> names = {"suite",    "suite_id", "machine",    "machine_id", "build", "executable_sha256",
+                                    "workload", "model",    "model_kind", "test",       "guest"};
   for (const std::string_view mode : kModeColumns) {
     for (const char* column : {"arm", "median_ts", "n_trials", "n_samples", "min_ts", "max_ts"}) {
       names.push_back(fmt::format("{}_{}", mode, column));
@@ -52,15 +52,17 @@ std::vector<std::string> header() {
   }
   for (const char* estimate : {"speedup", "percent_of_bare_metal"}) {
     names.emplace_back(estimate);
-    for (const char* part : {"low", "high", "interval", "estimator"}) names.push_back(fmt::format("{}_{}", estimate, part));
+    for (const char* part : {"low", "high", "interval", "estimator"})
+      names.push_back(fmt::format("{}_{}", estimate, part));
   }
   for (const char* name : {"treatment", "quality", "flags", "notes", "other_modes"}) names.emplace_back(name);
   return names;
 }
 
 std::vector<std::string> values_of(const SpeedupRow& row) {
-  std::vector<std::string> values = {row.suite, row.suite_id, row.machine, row.machine_id, row.build, row.executable_sha256,
-                                     row.workload, row.model, row.model_kind, row.test, row.guest};
+  std::vector<std::string> values = {
+      row.suite,    row.suite_id, row.machine,    row.machine_id, row.build, row.executable_sha256,
+      row.workload, row.model,    row.model_kind, row.test,       row.guest};
   for (std::size_t i = 0; i < std::size(kModeColumns); ++i) {
     const ModeSummary& mode = row.modes[i];
     values.push_back(mode.arm);
@@ -75,7 +77,8 @@ std::vector<std::string> values_of(const SpeedupRow& row) {
   std::vector<std::string> others;
   for (std::size_t i = std::size(kModeColumns); i < row.modes.size(); ++i) {
     const ModeSummary& mode = row.modes[i];
-    others.push_back(fmt::format("{}={}", mode_name(row, mode), mode.stats ? format_exact(mode.stats->median.value) : ""));
+    others.push_back(
+        fmt::format("{}={}", mode_name(row, mode), mode.stats ? format_exact(mode.stats->median.value) : ""));
   }
   values.push_back(row.treatment);
   values.push_back(row.quality);

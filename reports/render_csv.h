@@ -8,8 +8,8 @@
 
 namespace capbench::reports {
 
-// A header, then one line per row; lines end with CR LF. Numbers are not rounded; what is not known is an empty field. The
-// suite's own modes are in the last column, "MODE=MEDIAN" separated by "; ", as are the flags and notes.
+// A header, then one line per row; lines end with CR LF. Numbers are not rounded; what is not known is an empty field.
+// The suite's own modes are in the last column, "MODE=MEDIAN" separated by "; ", as are the flags and notes.
 std::string render_csv(const SpeedupReport& report);
 
 }  // namespace capbench::reports

@@ -71,7 +71,9 @@ void write_row(const SpeedupRow& row, const std::vector<std::string>& modes, std
 void write_table(const Group& group, std::string& out) {
   std::vector<std::string> modes = {kBareMetal, kStock, kUnlocked};
   for (std::string& name : own_modes(group)) modes.push_back(std::move(name));
-  out += "<table role=\"table\" class=\"main\">\n<caption>Median tokens per second, with 95 % intervals of the ratios</caption>\n";
+  out +=
+      "<table role=\"table\" class=\"main\">\n<caption>Median tokens per second, with 95 % intervals of the "
+      "ratios</caption>\n";
   out += "<thead role=\"rowgroup\"><tr role=\"row\">\n<th role=\"columnheader\" scope=\"col\">test</th>\n";
   const auto head = [&](std::string_view name, std::string_view css_class) {
     out += fmt::format("<th role=\"columnheader\" scope=\"col\"{}>{}</th>\n", css_class, escape_html(name));
@@ -100,7 +102,9 @@ void write_charts(const Group& group, std::size_t number, std::string& out) {
   if (charts.empty()) return;
   out += "<div class=\"charts\">\n" + charts + "</div>\n";
   if (whiskers) {
-    out += "<p class=\"small\">Bars start at zero; each chart has its own scale. Whiskers: 95 % interval of the median.</p>\n";
+    out +=
+        "<p class=\"small\">Bars start at zero; each chart has its own scale. Whiskers: 95 % interval of the "
+        "median.</p>\n";
   }
 }
 
@@ -171,7 +175,8 @@ std::string render_html(const SpeedupReport& report) {
       "<title>capbench: speedup</title>\n<style>{}</style>\n</head>\n<body>\n<header>\n<h1>Speedup</h1>\n",
       kHtmlStyle);
   out +=
-      "<p class=\"lead\">How much faster a guest runs when a capability shim corrects what it is told about the device, and "
+      "<p class=\"lead\">How much faster a guest runs when a capability shim corrects what it is told about the "
+      "device, and "
       "how close that comes to bare metal.</p>\n</header>\n<main>\n";
   const std::vector<Group> groups = group_rows(report);
   if (groups.empty()) out += "<section>\n<p>No trials to report.</p>\n</section>\n";

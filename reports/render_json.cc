@@ -11,7 +11,9 @@ namespace {
 // Members in the order written, which is DESIGN's.
 using Json = nlohmann::ordered_json;
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(valid_utf8(text)); }
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(valid_utf8(text));
+}
 
 Json texts(const std::vector<std::string>& list) {
   Json out = Json::array();
@@ -26,10 +28,14 @@ Json interval_json(const std::optional<Interval>& interval) {
 Json mode_json(const ModeSummary& mode) {
   if (!mode.stats) return nullptr;
   return {
-      {"median_ts", mode.stats->median.value},  {"n_samples", mode.stats->n_samples},
-      {"n_trials", mode.stats->n_trials},       {"min_ts", mode.stats->min_ts},
-      {"max_ts", mode.stats->max_ts},           {"ci95", interval_json(mode.stats->median.ci95)},
-      {"interval", mode.stats->median.interval}, {"estimator", mode.stats->median.estimator},
+      {"median_ts", mode.stats->median.value},
+      {"n_samples", mode.stats->n_samples},
+      {"n_trials", mode.stats->n_trials},
+      {"min_ts", mode.stats->min_ts},
+      {"max_ts", mode.stats->max_ts},
+      {"ci95", interval_json(mode.stats->median.ci95)},
+      {"interval", mode.stats->median.interval},
+      {"estimator", mode.stats->median.estimator},
   };
 }
 
@@ -55,9 +61,8 @@ Json percent_json(const std::optional<Estimate>& percent) {
 
 Json not_ok_json(const NotOk& entry) {
   return {
-      {"mode", valid_utf8(entry.mode)},     {"arm", valid_utf8(entry.arm)},
-      {"status", valid_utf8(entry.status)}, {"count", entry.count},
-      {"reason", valid_utf8(entry.reason)},
+      {"mode", valid_utf8(entry.mode)}, {"arm", valid_utf8(entry.arm)},       {"status", valid_utf8(entry.status)},
+      {"count", entry.count},           {"reason", valid_utf8(entry.reason)},
   };
 }
 

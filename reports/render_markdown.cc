@@ -37,8 +37,8 @@ std::string ratio_cell(const std::optional<Estimate>& speedup) {
 }
 
 std::vector<Column> table_of(const Group& group) {
-  std::vector<Column> columns = {{"test", false, {}},      {"bare-metal", true, {}}, {"stock", true, {}},
-                                 {"unlocked", true, {}},   {"speedup", true, {}},    {"% of bare", true, {}},
+  std::vector<Column> columns = {{"test", false, {}},     {"bare-metal", true, {}}, {"stock", true, {}},
+                                 {"unlocked", true, {}},  {"speedup", true, {}},    {"% of bare", true, {}},
                                  {"treatment", false, {}}};
   for (const SpeedupRow* row : group.rows) {
     columns[0].cells.push_back(escape_markdown(test_name(*row)));
@@ -92,8 +92,8 @@ bool starts_a_block(std::string_view word) {
   return digits > 0 && digits < word.size() && (word[digits] == '.' || word[digits] == ')');
 }
 
-// One list item of escaped words, broken at spaces so that lines stay within the columns where the words allow it. A word
-// that would start a block of its own stays on the line before it.
+// One list item of escaped words, broken at spaces so that lines stay within the columns where the words allow it. A
+// word that would start a block of its own stays on the line before it.
 void write_item(const std::string& escaped, std::string& out) {
   std::string line = "-";
   std::size_t from = 0;
@@ -124,7 +124,7 @@ void write_other_modes(const Group& group, std::string& out) {
   }
 }
 
-// How many trials and of what treatment, the quality, the flags: once if all rows of the group say the same.
+// How many trials and of what treatment, and the quality: once if all rows of the group say the same.
 void write_summary(const Group& group, std::string& out) {
   std::vector<std::string> lines;
   for (const SpeedupRow* row : group.rows) {
@@ -134,9 +134,8 @@ void write_summary(const Group& group, std::string& out) {
       modes.push_back(fmt::format("{} {} ({}, {})", mode_name(*row, mode), mode.stats->n_trials,
                                   count_of(mode.stats->n_samples, "sample"), mode.treatment));
     }
-    std::string line = fmt::format("trials: {}; quality {}", fmt::join(modes, ", "), row->quality);
-    if (!row->flags.empty()) line += fmt::format("; flags {}", fmt::join(row->flags, ", "));
-    lines.push_back(modes.empty() ? "no trial counts" : line);
+    lines.push_back(modes.empty() ? "no trial counts"
+                                  : fmt::format("trials: {}; quality {}", fmt::join(modes, ", "), row->quality));
   }
   const bool alike = std::all_of(lines.begin(), lines.end(), [&](const auto& line) { return line == lines.front(); });
   for (std::size_t i = 0; i < (alike ? 1 : lines.size()); ++i) {
@@ -151,7 +150,8 @@ void write_group(const Group& group, std::string& out) {
 
   std::vector<Column> columns = table_of(group);
   const auto& treatments = columns.back().cells;
-  const bool alike = std::all_of(treatments.begin(), treatments.end(), [&](const auto& t) { return t == treatments[0]; });
+  const bool alike =
+      std::all_of(treatments.begin(), treatments.end(), [&](const auto& t) { return t == treatments[0]; });
   std::string common_treatment;
   if (alike && table_width(columns, 0) > kColumns) {
     common_treatment = treatments[0];

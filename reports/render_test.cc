@@ -138,13 +138,13 @@ void check(const Json& value, Json schema, const Json& root, const std::string& 
   if (schema.contains("type")) {
     const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
     bool fits = false;
-    for (const std::string type : types) {
+    for (const std::string& type : types.get<std::vector<std::string>>()) {
       fits = fits || (type == "integer" ? value.is_number_integer() : type == value.type_name());
     }
     EXPECT_TRUE(fits) << path << " is " << value.type_name() << ", not " << types;
   }
   if (value.is_object()) {
-    for (const std::string name : schema["required"]) EXPECT_TRUE(value.contains(name)) << path << "." << name;
+    for (const std::string& name : schema["required"].get<std::vector<std::string>>()) EXPECT_TRUE(value.contains(name)) << path << "." << name;
     for (const auto& [name, member] : value.items()) {
       if (schema.contains("properties") && schema["properties"].contains(name)) {
         check(member, schema["properties"][name], root, path + "." + name);

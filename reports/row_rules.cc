@@ -65,7 +65,9 @@ void note_missing_modes(SpeedupRow& row) {
 
 }  // namespace
 
-bool is_core_mode(const std::string& mode) { return mode == kBareMetal || mode == kStock || mode == kUnlocked; }
+bool is_core_mode(const std::string& mode) {
+  return mode == kBareMetal || mode == kStock || mode == kUnlocked;
+}
 
 std::vector<stats::Trial> counted_trials(const ArmTrials& arm) {
   std::vector<stats::Trial> out;
@@ -132,6 +134,7 @@ void annotate(SpeedupRow& row, const std::vector<const ArmTrials*>& arms) {
   if (row.machine_is_virtual) flags.insert("machine-is-virtual");
   if (row.model_kind == "twin") flags.insert("twin");
   if (!row.not_ok.empty()) flags.insert("trials-not-ok");
+  if (row.quality == "wrong") row.notes.emplace_back("the output failed its quality check");
   note_missing_modes(row);
   note_not_ok(row);
   row.flags.assign(flags.begin(), flags.end());

@@ -48,8 +48,8 @@ std::map<RowKey, const ResultRecord*> results_by_key(const TrialView& view) {
   return out;
 }
 
-// Whether a trial without this row's result should have had it: what it does not know of its build does not speak against
-// it. A trial that is ok and has other results measured something else.
+// Whether a trial without this row's result should have had it: what it does not know of its build does not speak
+// against it. A trial that is ok and has other results measured something else.
 bool could_be_of(const TrialView& view, const RowKey& key) {
   if (!view.executable_sha256.empty() && view.executable_sha256 != key.executable_sha256) return false;
   const auto& results = view.trial.results;
@@ -58,7 +58,9 @@ bool could_be_of(const TrialView& view, const RowKey& key) {
                                         [&](const ResultRecord& result) { return result.build == key.build; });
 }
 
-bool is_guest_mode(const std::string& mode) { return mode == kStock || mode == kUnlocked; }
+bool is_guest_mode(const std::string& mode) {
+  return mode == kStock || mode == kUnlocked;
+}
 
 // The guests whose rows a trial stands in. A host's arm stands in every guest's.
 bool stands_in(const TrialView& view, const std::string& guest) {
@@ -119,11 +121,14 @@ std::set<RowKey> keys_of(const std::vector<const TrialView*>& views) {
 }  // namespace
 
 std::vector<const TrialView*> latest_attempts(const std::vector<TrialView>& trials) {
-  using Slot = std::tuple<std::string, std::int64_t, std::string, std::string, std::string, std::string>;
+  // A run is of one suite on one machine; should two ever share a name, they are kept apart.
+  using Slot = std::tuple<std::string, std::string, std::string, std::int64_t, std::string, std::string, std::string,
+                          std::string>;
   std::map<Slot, const TrialView*> latest;
   for (const TrialView& view : trials) {
     const auto& trial = view.trial;
-    const Slot slot{trial.run_id, trial.block, trial.mode, trial.arm, trial.model, trial.workload};
+    const Slot slot{trial.run_id, trial.suite_id, view.machine_id, trial.block,
+                    trial.mode,   trial.arm,      trial.model,     trial.workload};
     const auto rank = [](const TrialView& v) { return std::tie(v.trial.attempt, v.trial.started_at, v.trial.id); };
     const TrialView*& held = latest[slot];
     if (held == nullptr || rank(*held) < rank(view)) held = &view;

@@ -11,8 +11,8 @@
 
 namespace capbench::reports {
 
-// Of each (run, arm, workload, model, block) the latest attempt: the highest number, then the later start, then the higher
-// id. Sorted by run, block, mode, arm, model, workload. The pointers live as long as `trials`.
+// Of each (run, arm, workload, model, block) the latest attempt: the highest number, then the later start, then the
+// higher id. Sorted by run, block, mode, arm, model, workload. The pointers live as long as `trials`.
 std::vector<const schema::TrialView*> latest_attempts(const std::vector<schema::TrialView>& trials);
 
 // One trial as it appears in one row.
@@ -32,7 +32,7 @@ struct RowKey {
   std::string model_kind;
   std::string executable_sha256;
   std::string build;
-  std::string test;       // empty: no result
+  std::string test;         // empty: no result
   std::int64_t repeat = 0;  // how many results of that name the trial has before this one
   std::int64_t n_prompt = 0;
   std::int64_t n_gen = 0;

@@ -197,8 +197,8 @@ auto arms_place(const SpeedupRow& row) {
 
 bool comes_before(const SpeedupRow& a, const SpeedupRow& b) {
   const auto place = [](const SpeedupRow& r) {
-    const auto subject = std::tie(r.suite, r.suite_id, r.machine, r.machine_id, r.build, r.executable_sha256, r.workload,
-                                  r.model, r.model_kind, r.guest);
+    const auto subject = std::tie(r.suite, r.suite_id, r.machine, r.machine_id, r.build, r.executable_sha256,
+                                  r.workload, r.model, r.model_kind, r.guest);
     return std::tuple_cat(subject, arms_place(r), std::tie(r.n_depth, r.n_gen, r.n_prompt, r.test));
   };
   return place(a) < place(b);

@@ -30,8 +30,8 @@ struct ModeStats {
 // One mode of a row, as one arm gave it.
 struct ModeSummary {
   std::string mode;
-  std::string arm;  // empty: the suite has no arm of this mode
-  std::string treatment;  // of this arm alone: "proven", "unproven", "invalid"
+  std::string arm;                 // empty: the suite has no arm of this mode
+  std::string treatment;           // of this arm alone: "proven", "unproven", "invalid"
   std::size_t n_tried = 0;         // trials that count or should have
   std::optional<ModeStats> stats;  // none: no trial counts; never a zero
 };
@@ -77,17 +77,17 @@ struct SpeedupRow {
   std::int64_t n_depth = 0;
   std::string guest;  // "vm", "stand-in"; empty: every arm ran on the host itself
 
-  std::vector<ModeSummary> modes;  // bare-metal, stock, unlocked, always; then the suite's own, by name
-  bool arms_shown = false;         // a mode has several arms here, so the rows differ by arm
+  std::vector<ModeSummary> modes;                 // bare-metal, stock, unlocked, always; then the suite's own, by name
+  bool arms_shown = false;                        // a mode has several arms here, so the rows differ by arm
   std::optional<Estimate> speedup;                // unlocked over stock
   std::optional<Estimate> percent_of_bare_metal;  // 100 * unlocked over bare-metal
-  std::string treatment;  // "proven", "unproven", "invalid", over the three modes' arms
-  std::string quality;    // "passed", "unchecked", "wrong"
-  std::vector<std::string> flags;  // sorted, each once
-  std::vector<std::string> notes;  // sentences about this row
-  std::vector<std::string> runs;   // sorted
-  std::vector<NotOk> not_ok;       // by mode, arm, status
-  std::vector<TrialPoint> trials;  // by run, block, mode, arm
+  std::string treatment;                          // "proven", "unproven", "invalid", over the three modes' arms
+  std::string quality;                            // "passed", "unchecked", "wrong"
+  std::vector<std::string> flags;                 // sorted, each once
+  std::vector<std::string> notes;                 // sentences about this row
+  std::vector<std::string> runs;                  // sorted
+  std::vector<NotOk> not_ok;                      // by mode, arm, status
+  std::vector<TrialPoint> trials;                 // by run, block, mode, arm
 };
 
 struct SpeedupReport {
@@ -97,12 +97,14 @@ struct SpeedupReport {
 // The rules, fixed beforehand:
 // - Of each (run, arm, workload, model, block) only the latest attempt is looked at.
 // - Only a trial of status `ok` whose treatment is not invalid counts to medians; every other is reported in `not_ok`.
-// - Rows never pool suites, machines, builds, workloads, models, real models and twins, tests, guests or arms. Runs of one
+// - Rows never pool suites, machines, builds, workloads, models, real models and twins, tests, guests or arms. Runs of
+// one
 //   suite on one machine with one build are pooled: a block is a block.
 // - A host's arms (no guest) stand in the row of every guest measured beside them, `stock` and `unlocked` excepted.
 // - A trial that ended without results belongs to every row that it could have been part of.
 // - treatment: "invalid" if any trial of the three arms is, "proven" if every counted one is, else "unproven".
-// - quality: "wrong" if any trial of the three arms is, "passed" if every counted trial of stock and unlocked is, else "unchecked".
+// - quality: "wrong" if any trial of the three arms is, "passed" if every counted trial of stock and unlocked is, else
+// "unchecked".
 // - A test named twice in one trial gives two rows, "pp512" and "pp512 #2", flagged `repeated-test`.
 // The order of `trials` does not matter. Rows come sorted.
 SpeedupReport build_speedup(const std::vector<schema::TrialView>& trials);

@@ -15,11 +15,11 @@ using schema::TrialView;
 using testing::add_result;
 using testing::append;
 using testing::arm;
-using testing::fail;
-using testing::trial;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using testing::fail;
 using ::testing::Not;
+using testing::trial;
 
 // Three modes, `n` trials each: bare-metal 1000, stock 100, unlocked 900.
 std::vector<TrialView> three_modes(int n = 8) {
@@ -310,14 +310,16 @@ TEST(Speedup, FlagsFollowTheRules) {
   trials[10].trial.closure_id = "closure-2";
   const SpeedupReport report = build_speedup(trials);
   ASSERT_EQ(report.rows.size(), 2U);
-  EXPECT_THAT(report.rows[0].flags, ElementsAre("battery", "closure-differs", "drift", "machine-is-virtual", "outlying-trial",
-                                                "twin"));
+  EXPECT_THAT(report.rows[0].flags,
+              ElementsAre("battery", "closure-differs", "drift", "machine-is-virtual", "outlying-trial", "twin"));
   EXPECT_EQ(report.rows[1].test, "pp100 #2");
   EXPECT_THAT(report.rows[1].flags, Contains("repeated-test"));
   EXPECT_THAT(report.rows[1].flags, Not(Contains("drift")));
 }
 
-TEST(Speedup, OfNoTrialsIsEmpty) { EXPECT_TRUE(build_speedup({}).rows.empty()); }
+TEST(Speedup, OfNoTrialsIsEmpty) {
+  EXPECT_TRUE(build_speedup({}).rows.empty());
+}
 
 }  // namespace
 }  // namespace capbench::reports

@@ -85,7 +85,8 @@ void add_several_arms(std::vector<schema::TrialView>& out) {
     const char* name;
     double speed;
   };
-  constexpr Arm kArms[] = {{"stock", "stock-fa0", 80}, {"stock", "stock-fa1", 100}, {"unlocked", "all", 240}, {"half", "half", 160}};
+  constexpr Arm kArms[] = {
+      {"stock", "stock-fa0", 80}, {"stock", "stock-fa1", 100}, {"unlocked", "all", 240}, {"half", "half", 160}};
   for (std::int64_t block = 0; block < 2; ++block) {
     for (const Arm& arm : kArms) {
       schema::TrialView view = trial(arm.mode, block);

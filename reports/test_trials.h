@@ -10,8 +10,8 @@
 
 namespace capbench::reports::testing {
 
-// An ok trial of suite "quick" on machine "box", model "m" (real), workload "w", run "run-1", with the treatment proven; it
-// has no results yet. The guest is "vm" unless the mode is bare-metal.
+// An ok trial of suite "quick" on machine "box", model "m" (real), workload "w", run "run-1", with the treatment
+// proven; it has no results yet. The guest is "vm" unless the mode is bare-metal.
 schema::TrialView trial(const std::string& mode, std::int64_t block);
 
 // Adds a result of 100 prompt tokens whose samples run at these speeds, in tokens per second.
@@ -28,8 +28,9 @@ void fail(schema::TrialView& view, const std::string& status, const std::string&
 
 void append(std::vector<schema::TrialView>& to, const std::vector<schema::TrialView>& more);
 
-// What the golden files show: a twin in a stand-in guest on a virtual machine, five trials an arm and one timeout; a real
-// model in a VM, one process an arm; and a suite with several stock arms, a mode of its own, no bare metal, and wrong output.
+// What the golden files show: a twin in a stand-in guest on a virtual machine, five trials an arm and one timeout; a
+// real model in a VM, one process an arm; and a suite with several stock arms, a mode of its own, no bare metal, and
+// wrong output.
 std::vector<schema::TrialView> golden_trials();
 
 // A name for every way out of every format.

@@ -49,7 +49,9 @@ Character decode(std::string_view bytes) {
   return {code, length};
 }
 
-bool is_control(std::uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+bool is_control(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
 
 bool turns_direction(std::uint32_t code) {
   return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
@@ -84,7 +86,9 @@ std::string format_number(double value) {
   return fmt::format("{:.{}f}", value, decimals);
 }
 
-std::string format_exact(double value) { return fmt::format("{}", value); }
+std::string format_exact(double value) {
+  return fmt::format("{}", value);
+}
 
 std::string valid_utf8(std::string_view bytes) {
   std::string out;

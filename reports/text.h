@@ -15,11 +15,12 @@ std::string format_number(double value);
 // For programs: the shortest text that reads back as the same double.
 std::string format_exact(double value);
 
-// `bytes` as valid UTF-8; every byte that is part of no character becomes U+FFFD. Overlong forms and surrogates are not characters.
+// `bytes` as valid UTF-8; every byte that is part of no character becomes U+FFFD. Overlong forms and surrogates are not
+// characters.
 std::string valid_utf8(std::string_view bytes);
 
-// Valid UTF-8 on one line: line breaks and tabs become a space, other control characters and those that turn the direction
-// of writing become U+FFFD.
+// Valid UTF-8 on one line: line breaks and tabs become a space, other control characters and those that turn the
+// direction of writing become U+FFFD.
 std::string one_line(std::string_view bytes);
 
 // Characters, not bytes: how far a text reaches on a terminal (wide and combining characters count as one).

@@ -32,16 +32,24 @@ TEST(FormatExact, ReadsBackAsTheSameNumber) {
 
 TEST(Text, ReplacesWhatIsNoCharacter) {
   EXPECT_EQ(valid_utf8("zo\xC3\xA9"), "zo\xC3\xA9");
-  EXPECT_EQ(valid_utf8("a\xFF\xFE" "b"), "a\xEF\xBF\xBD\xEF\xBF\xBD" "b");
-  EXPECT_EQ(valid_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");      // overlong
+  EXPECT_EQ(valid_utf8("a\xFF\xFE"
+                       "b"),
+            "a\xEF\xBF\xBD\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(valid_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");       // overlong
   EXPECT_EQ(valid_utf8("\xED\xA0\x80").substr(0, 3), "\xEF\xBF\xBD");  // surrogate
-  EXPECT_EQ(valid_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");      // cut short
+  EXPECT_EQ(valid_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");       // cut short
 }
 
 TEST(Text, KeepsToOneLine) {
   EXPECT_EQ(one_line("a\nb\r\nc\td"), "a b  c d");
-  EXPECT_EQ(one_line(std::string("a\0b\x1b[31m", 8)), "a\xEF\xBF\xBD" "b\xEF\xBF\xBD[31m");
-  EXPECT_EQ(one_line("abc\xE2\x80\xAE" "def"), "abc\xEF\xBF\xBD" "def");  // right-to-left override
+  EXPECT_EQ(one_line(std::string("a\0b\x1b[31m", 8)),
+            "a\xEF\xBF\xBD"
+            "b\xEF\xBF\xBD[31m");
+  EXPECT_EQ(one_line("abc\xE2\x80\xAE"
+                     "def"),
+            "abc\xEF\xBF\xBD"
+            "def");  // right-to-left override
 }
 
 TEST(Text, AnyBytesBecomeValidText) {

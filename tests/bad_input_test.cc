@@ -1,4 +1,5 @@
-// Every kind of bad input gets one clear error with a remedy and the documented exit status, and what was measured stays.
+// Every kind of bad input gets one clear error with a remedy and the documented exit status, and what was measured
+// stays.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -74,7 +75,9 @@ class BadInput : public ::testing::Test {
   }
 };
 
-TEST_F(BadInput, MissingSuite) { expect_one_error(run((sandbox_.dir / "none.json").string()), 2, "none.json"); }
+TEST_F(BadInput, MissingSuite) {
+  expect_one_error(run((sandbox_.dir / "none.json").string()), 2, "none.json");
+}
 
 TEST_F(BadInput, UnknownKeyInTheSuite) {
   SuiteOptions options;
@@ -173,13 +176,13 @@ TEST_F(BadInput, LlamaBenchPrintsRubbish) {
 }
 
 TEST_F(BadInput, LlamaBenchPrintsImpossibleSamples) {
-  expect_trials(run(suite_with_bench("#!/bin/sh\necho '{\"n_prompt\":16,\"n_gen\":0,\"samples_ns\":[-5,0]}'\n")), "failed",
-                "-5");
+  expect_trials(run(suite_with_bench("#!/bin/sh\necho '{\"n_prompt\":16,\"n_gen\":0,\"samples_ns\":[-5,0]}'\n")),
+                "failed", "-5");
 }
 
 TEST_F(BadInput, LlamaBenchLeavesATestOut) {
-  expect_trials(run(suite_with_bench("#!/bin/sh\necho '{\"n_prompt\":16,\"n_gen\":0,\"samples_ns\":[5,6]}'\n")), "failed",
-                "tg4");
+  expect_trials(run(suite_with_bench("#!/bin/sh\necho '{\"n_prompt\":16,\"n_gen\":0,\"samples_ns\":[5,6]}'\n")),
+                "failed", "tg4");
 }
 
 TEST_F(BadInput, LlamaBenchIsKilledByASignal) {
@@ -200,7 +203,8 @@ TEST_F(BadInput, AFailingArmDoesNotEndTheRun) {
   EXPECT_EQ(result.exit_status, 1);
   const auto views = trials();
   ASSERT_EQ(views.size(), 6U);
-  for (const auto& view : views) EXPECT_EQ(view.trial.status == "failed", view.trial.arm == "unlocked") << view.trial.arm;
+  for (const auto& view : views)
+    EXPECT_EQ(view.trial.status == "failed", view.trial.arm == "unlocked") << view.trial.arm;
 }
 
 TEST_F(BadInput, AShimThatIsNotThereIsAnInvalidTreatment) {
@@ -273,7 +277,8 @@ TEST_F(BadInput, ResumeWithAnotherProgramIsRefused) {
   EXPECT_NE(result.err.find("not the program"), std::string::npos) << result.err;
 }
 
-// A full disk in the middle of a run: what was stored stays, the error says so, and once there is space the run goes on.
+// A full disk in the middle of a run: what was stored stays, the error says so, and once there is space the run goes
+// on.
 TEST_F(BadInput, FullDisk) {
   const fs::path mount = sandbox_.dir / "small";
   fs::create_directories(mount);

@@ -165,7 +165,9 @@ TEST_F(RealRun, KilledAtFiftyRandomMomentsLosesAndRepeatsNothing) {
   o.gen = "2";
   o.repetitions = 1;
   const std::string suite = write_suite(sandbox_, o);
-  ASSERT_EQ(sandbox_.capbench({"models", "synth", "--like", "tiny", "--out", (sandbox_.dir / "m.gguf").string()}).exit_status, 0);
+  ASSERT_EQ(
+      sandbox_.capbench({"models", "synth", "--like", "tiny", "--out", (sandbox_.dir / "m.gguf").string()}).exit_status,
+      0);
   std::mt19937 random(2026);  // NOLINT: the same moments every time
   int killed = 0;
   for (int round = 0; round < 400 && killed < 50; ++round) {
@@ -197,8 +199,8 @@ TEST_F(RealRun, CtrlCEndsCleanlyAndResumeGoesOn) {
   o.repetitions = 20;
   o.prompt = "64";
   const std::string suite = write_suite(sandbox_, o);
-  const pid_t pid = start_command(sandbox_.capbench_command({"run", suite, "--db", db_}), sandbox_.dir / "out",
-                                  sandbox_.dir / "err");
+  const pid_t pid =
+      start_command(sandbox_.capbench_command({"run", suite, "--db", db_}), sandbox_.dir / "out", sandbox_.dir / "err");
   std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   ::kill(pid, SIGINT);
   const int status = wait_command(pid);
@@ -222,8 +224,8 @@ TEST_F(RealRun, ASecondHarnessIsRefusedOrWaits) {
   o.trials = 3;
   o.repetitions = 20;
   const std::string suite = write_suite(sandbox_, o);
-  const pid_t pid = start_command(sandbox_.capbench_command({"run", suite, "--db", db_}), sandbox_.dir / "out",
-                                  sandbox_.dir / "err");
+  const pid_t pid =
+      start_command(sandbox_.capbench_command({"run", suite, "--db", db_}), sandbox_.dir / "out", sandbox_.dir / "err");
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   const auto refused = sandbox_.capbench({"run", suite, "--db", (sandbox_.dir / "other.db").string(), "--no-wait"});
   EXPECT_EQ(refused.exit_status, 3) << refused.err;
@@ -237,7 +239,8 @@ TEST_F(RealRun, OddNamesArePassedOn) {
   o.trials = 1;
   const fs::path folder = sandbox_.dir / "a b, \xc3\xa9 'q'";
   fs::create_directories(folder);
-  ASSERT_EQ(sandbox_.capbench({"models", "synth", "--like", "tiny", "--out", (folder / "m.gguf").string()}).exit_status, 0);
+  ASSERT_EQ(sandbox_.capbench({"models", "synth", "--like", "tiny", "--out", (folder / "m.gguf").string()}).exit_status,
+            0);
   write_suite(sandbox_, [&] {
     o.model = R"("file": "m.gguf")";
     return o;

@@ -32,7 +32,9 @@ struct Finding {
   std::string remedy;  // empty if it is found
 };
 
-Finding found(std::string thing, std::string detail) { return {State::kFound, std::move(thing), std::move(detail), ""}; }
+Finding found(std::string thing, std::string detail) {
+  return {State::kFound, std::move(thing), std::move(detail), ""};
+}
 
 Finding from_error(std::string thing, const Error& error) {
   std::string detail = error.what.empty() ? error.cause : error.what + ": " + error.cause;
@@ -103,7 +105,8 @@ void check_shims(const Session& session, const suite::Suite* suite, std::vector<
     const shim::DomainInfo& info = shim::domain_info(domain);
     const std::string thing = fmt::format("{} shim", info.name);
     if (!shim::has_shim(domain)) {
-      findings.push_back({State::kMissing, thing, fmt::format("answers on {} only", info.platform), "run the suite there"});
+      findings.push_back(
+          {State::kMissing, thing, fmt::format("answers on {} only", info.platform), "run the suite there"});
       continue;
     }
     auto path = runner::find_shim(session.install, info.name);

@@ -36,7 +36,8 @@ int exclude(const Options& options) {
 
 void add_exclude(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("exclude", "Keep a trial out of every report, with the reason; never delete it");
+  CLI::App* command =
+      app.add_subcommand("exclude", "Keep a trial out of every report, with the reason; never delete it");
   command->add_option("TRIAL", options->trial, "the trial's id, or enough of its first digits")->required();
   command->add_option("--why", options->why, "the reason, kept with the trial")->required();
   command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");

@@ -67,9 +67,8 @@ void add_models(CLI::App& app, Session& session) {
     command->callback([&session, options, act] { session.action = [options, act] { return act(*options); }; });
     return command;
   };
-  add("list", "the catalog: pinned files, and shapes that a twin can be written of", [](const Options& o) {
-    return print_data(o.json ? models::catalog_json() : models::catalog_text());
-  });
+  add("list", "the catalog: pinned files, and shapes that a twin can be written of",
+      [](const Options& o) { return print_data(o.json ? models::catalog_json() : models::catalog_text()); });
   add("inspect", "architecture, parameters, quantisation mix and size of a GGUF file", &inspect)
       ->add_option("FILE", options->file, "the file")
       ->required();

@@ -22,8 +22,8 @@ struct Options {
   bool json = false;
 };
 
-// Mean wall time of each "MODEL/WORKLOAD/ARM" in earlier runs of the suite, in nanoseconds. An absent or unreadable store
-// is no reason to refuse a plan.
+// Mean wall time of each "MODEL/WORKLOAD/ARM" in earlier runs of the suite, in nanoseconds. An absent or unreadable
+// store is no reason to refuse a plan.
 std::map<std::string, double> earlier_walls(const std::string& db, const std::string& suite_id) {
   std::map<std::string, double> means;
   auto path = store_path(db, false);
@@ -92,9 +92,9 @@ std::string plan_text(const suite::Suite& suite, const suite::Plan& plan, std::o
   }
   text += "\n";
   for (const suite::PlannedTrial& trial : plan.trials) {
-    text += fmt::format("{:>4}  block {:<3}  {:<16}  {}  {}\n", trial.position + 1, trial.block + 1,
-                        suite.arms[trial.arm].name, suite.models[trial.model].name,
-                        suite.workloads[trial.workload].name);
+    text +=
+        fmt::format("{:>4}  block {:<3}  {:<16}  {}  {}\n", trial.position + 1, trial.block + 1,
+                    suite.arms[trial.arm].name, suite.models[trial.model].name, suite.workloads[trial.workload].name);
   }
   return text;
 }

@@ -15,8 +15,8 @@ int probe_cpu(bool json) {
   namespace cpu = shim::cpu;
   const cpu::CpuFacts facts = cpu::detect_cpu();
   if (!facts.known) {
-    return fail({ErrorKind::kMachine, "cpu", "no instruction-set levels are known for this architecture",
-                 "an x86-64 machine"});
+    return fail(
+        {ErrorKind::kMachine, "cpu", "no instruction-set levels are known for this architecture", "an x86-64 machine"});
   }
   std::vector<std::string> features;
   std::vector<std::string> not_enabled;

@@ -39,7 +39,8 @@ int speedup(const Options& options) {
   if (!trials) return fail(trials.error());
   if (trials->empty()) {
     const std::string of = options.suite.empty() ? "" : fmt::format(" of suite \"{}\"", options.suite);
-    return fail({ErrorKind::kUsage, path->string(), "holds no trials" + of, "`capbench run SUITE --db " + path->string() + "`"});
+    return fail({ErrorKind::kUsage, path->string(), "holds no trials" + of,
+                 "`capbench run SUITE --db " + path->string() + "`"});
   }
   return write_output(options.out, render(reports::build_speedup(*trials), options.format));
 }

@@ -1,3 +1,5 @@
+#include "harness/runner/run.h"
+
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,7 +11,6 @@
 
 #include "harness/cli/command.h"
 #include "harness/runner/progress.h"
-#include "harness/runner/run.h"
 #include "harness/runner/stop_signal.h"
 
 namespace capbench::cli {

@@ -40,7 +40,8 @@ std::string description(const shim::Toggle& toggle) {
 int describe(const std::string& name) {
   if (name.empty()) {
     std::string text;
-    for (const shim::Toggle& toggle : shim::kToggles) text += fmt::format("{:<34}{}\n", toggle.name, toggle.description);
+    for (const shim::Toggle& toggle : shim::kToggles)
+      text += fmt::format("{:<34}{}\n", toggle.name, toggle.description);
     return print_data(text);
   }
   const std::size_t index = shim::find_toggle(name);

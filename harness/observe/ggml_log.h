@@ -13,7 +13,8 @@ struct LoadedBackend {
   std::string path;  // of its library
 };
 
-// "load_backend: loaded CPU backend from /path/libggml-cpu-haswell.so". A build with its backends linked in prints no such line.
+// "load_backend: loaded CPU backend from /path/libggml-cpu-haswell.so". A build with its backends linked in prints no
+// such line.
 std::vector<LoadedBackend> loaded_backends(std::string_view log);
 
 // The variant in a CPU library's name: "haswell" of ".../libggml-cpu-haswell.so"; empty if it has none.

@@ -22,7 +22,8 @@ constexpr std::string_view kLoadedHaswell = "load_backend: loaded CPU backend fr
 
 std::string banner(const std::string& roles, const std::string& reported, const std::string& error = "") {
   std::string text = R"(capshim: {"domain":"cpu","version":"1","pid":1,"roles":[)" + roles +
-                     R"(],"capabilities":{"cpu.isa":{"device":"haswell","guest":"x64","reported":")" + reported + R"("}})";
+                     R"(],"capabilities":{"cpu.isa":{"device":"haswell","guest":"x64","reported":")" + reported +
+                     R"("}})";
   if (!error.empty()) text += R"(,"error":")" + error + "\"";
   return text + "}\n";
 }
@@ -40,7 +41,8 @@ const suite::Arm kStock = arm({{"cpu.isa", "x64"}}, {});
 const suite::Arm kUnlocked = arm({{"cpu.isa", "x64"}}, {{"cpu.isa", "best"}});
 
 // On a machine that is a haswell.
-TreatmentVerdict check(const suite::Arm& a, const std::string& log, std::vector<std::string> mapped = {"/bin/llama-bench"}) {
+TreatmentVerdict check(const suite::Arm& a, const std::string& log,
+                       std::vector<std::string> mapped = {"/bin/llama-bench"}) {
   TreatmentEvidence evidence;
   evidence.log = log;
   evidence.mapped_files = std::move(mapped);

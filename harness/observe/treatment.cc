@@ -59,13 +59,15 @@ bool any_role(const std::vector<shim::Banner>& banners, std::string_view role) {
 std::string contradiction(const suite::Arm& arm, const TreatmentEvidence& evidence, const shim::BannerScan& scan) {
   const bool wants_shim = !arm.set.empty();
   const bool wants_guest = !arm.guest.empty();
-  if (!wants_shim && has_foreign_banner(evidence.log)) return "a foreign shim is active in this process; try: an image without one";
-  const bool mapped =
-      std::any_of(evidence.mapped_files.begin(), evidence.mapped_files.end(), [](const auto& f) { return is_shim_file(f); });
+  if (!wants_shim && has_foreign_banner(evidence.log))
+    return "a foreign shim is active in this process; try: an image without one";
+  const bool mapped = std::any_of(evidence.mapped_files.begin(), evidence.mapped_files.end(),
+                                  [](const auto& f) { return is_shim_file(f); });
   if (!wants_shim && !wants_guest && (mapped || !scan.banners.empty())) {
     return "a shim is loaded in an arm that asks for none; try: see what injects it (LD_PRELOAD, /etc/ld.so.preload)";
   }
-  if (!wants_shim && any_role(scan.banners, "shim")) return "a shim is active in an arm without `set`; try: see what injects it";
+  if (!wants_shim && any_role(scan.banners, "shim"))
+    return "a shim is active in an arm without `set`; try: see what injects it";
   if (!wants_guest && any_role(scan.banners, "guest")) return "a stand-in guest is active in an arm without `guest`";
   if (!scan.malformed.empty()) return "the shim's banner cannot be read: " + scan.malformed.front().cause;
   if (wants_shim && !any_role(scan.banners, "shim")) {
@@ -107,8 +109,9 @@ TreatmentVerdict check_treatment(const suite::Arm& arm, const TreatmentEvidence&
   verdict.reason = contradiction(arm, evidence, scan);
   if (!verdict.reason.empty()) return verdict;
   if (!requested.empty() && !observed.empty() && !agrees) {
-    verdict.reason = fmt::format("cpu.isa: asked for {}, which is {} here, but ggml loaded {}; try: `capbench probe cpu`",
-                                 requested, expected.empty() ? "no library that is there" : expected, observed);
+    verdict.reason =
+        fmt::format("cpu.isa: asked for {}, which is {} here, but ggml loaded {}; try: `capbench probe cpu`", requested,
+                    expected.empty() ? "no library that is there" : expected, observed);
     return verdict;
   }
   verdict.treatment = "unproven";

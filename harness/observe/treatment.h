@@ -1,6 +1,7 @@
 // Was the arm what it claims? Capabilities requested against capabilities observed. Pure.
 //
-// Evidence, strongest first: what ggml says it loaded; which files the process mapped; the shim's own banner (its word).
+// Evidence, strongest first: what ggml says it loaded; which files the process mapped; the shim's own banner (its
+// word).
 #ifndef CAPBENCH_HARNESS_OBSERVE_TREATMENT_H_
 #define CAPBENCH_HARNESS_OBSERVE_TREATMENT_H_
 
@@ -15,10 +16,10 @@
 namespace capbench::observe {
 
 struct TreatmentEvidence {
-  std::string_view log;                      // the process's stderr
-  std::vector<std::string> mapped_files;     // files it had mapped as code
-  std::vector<std::string> cpu_variants;     // the CPU libraries it could choose from: "x64", "haswell"; none: linked in
-  shim::cpu::FeatureSet hardware_features;   // what this machine executes
+  std::string_view log;                     // the process's stderr
+  std::vector<std::string> mapped_files;    // files it had mapped as code
+  std::vector<std::string> cpu_variants;    // the CPU libraries it could choose from: "x64", "haswell"; none: linked in
+  shim::cpu::FeatureSet hardware_features;  // what this machine executes
 };
 
 struct TreatmentVerdict {

@@ -81,9 +81,10 @@ Result<std::set<std::string>> domains_of(const suite::Arm& arm) {
       const shim::Toggle& toggle = shim::kToggles[shim::find_toggle(name)];
       const shim::DomainInfo& domain = shim::domain_info(toggle.domain);
       if (!shim::has_shim(toggle.domain)) {
-        return Error{ErrorKind::kMachine, fmt::format("arm \"{}\": {}", arm.name, name),
-                     fmt::format("there is no {} shim on this machine (it answers on {})", domain.name, domain.platform),
-                     "a cpu.* capability here, or run this suite there"};
+        return Error{
+            ErrorKind::kMachine, fmt::format("arm \"{}\": {}", arm.name, name),
+            fmt::format("there is no {} shim on this machine (it answers on {})", domain.name, domain.platform),
+            "a cpu.* capability here, or run this suite there"};
       }
       domains.emplace(domain.name);
     }
@@ -91,7 +92,8 @@ Result<std::set<std::string>> domains_of(const suite::Arm& arm) {
   return domains;
 }
 
-Result<ArmInput> prepare_arm(const suite::Arm& arm, const fs::path& suite_dir, const Install& install, StageDir& stage) {
+Result<ArmInput> prepare_arm(const suite::Arm& arm, const fs::path& suite_dir, const Install& install,
+                             StageDir& stage) {
   ArmInput input;
   auto domains = domains_of(arm);
   if (!domains) return std::move(domains).error();
@@ -133,7 +135,8 @@ std::vector<std::string> variants_beside(const fs::path& executable) {
 }
 
 bool is_driver(std::string_view name) {
-  constexpr std::string_view kDrivers[] = {"libvulkan_", "libnvidia-", "libGLX_nvidia", "libcuda.so", "amdvlk", "libamdhip", "libhsa-"};
+  constexpr std::string_view kDrivers[] = {"libvulkan_", "libnvidia-", "libGLX_nvidia", "libcuda.so",
+                                           "amdvlk",     "libamdhip",  "libhsa-"};
   return std::any_of(std::begin(kDrivers), std::end(kDrivers), [&](auto prefix) { return name.starts_with(prefix); });
 }
 

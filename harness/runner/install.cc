@@ -87,7 +87,8 @@ Result<fs::path> find_llama_bench(const Install& install, const std::string& wan
 Result<fs::path> find_shim(const Install& install, std::string_view domain) {
   const std::string file = "libcapshim_" + std::string(domain) + ".so";
   std::vector<fs::path> candidates;
-  if (const std::string folder = variable("CAPBENCH_SHIM_DIR"); !folder.empty()) candidates.push_back(fs::path(folder) / file);
+  if (const std::string folder = variable("CAPBENCH_SHIM_DIR"); !folder.empty())
+    candidates.push_back(fs::path(folder) / file);
   const fs::path program_dir = install.program.parent_path();
   candidates.push_back(program_dir / ".." / ".." / "shim" / domain / file);
   candidates.push_back(program_dir / ".." / "lib" / "capbench" / file);

@@ -28,7 +28,8 @@ std::optional<std::filesystem::path> find_on_path(std::string_view name);
 Result<std::filesystem::path> find_llama_bench(const Install& install, const std::string& wanted,
                                                const std::filesystem::path& suite_dir);
 
-// The shim library for a domain ("cpu"). $CAPBENCH_SHIM_DIR, then beside the build of this program, then ../lib/capbench.
+// The shim library for a domain ("cpu"). $CAPBENCH_SHIM_DIR, then beside the build of this program, then
+// ../lib/capbench.
 Result<std::filesystem::path> find_shim(const Install& install, std::string_view domain);
 
 }  // namespace capbench::runner

@@ -43,13 +43,15 @@ Verdict verdict_of_end(const JobResult& job, const suite::Workload& workload, do
     case Ending::kNotStarted:
       return {"failed", fmt::format("could not be started: {}; try: `capbench doctor`", job.reason)};
     case Ending::kTimedOut:
-      return {"timeout", with_last_words(fmt::format("ran past the limit of {:g} s; try: a larger time_limit_s", limit_s), job)};
+      return {"timeout",
+              with_last_words(fmt::format("ran past the limit of {:g} s; try: a larger time_limit_s", limit_s), job)};
     case Ending::kInterrupted:
       return {"killed", "interrupted; try: `capbench run --resume`"};
     case Ending::kFlooded:
       return {"failed", "printed more than is kept; try: leave -v and --progress out of args"};
     case Ending::kSignaled:
-      return {"killed", with_last_words(fmt::format("ended by {}{}", signal_name(job.signal), signal_remedy(job.signal)), job)};
+      return {"killed",
+              with_last_words(fmt::format("ended by {}{}", signal_name(job.signal), signal_remedy(job.signal)), job)};
     case Ending::kExited:
       break;
   }
@@ -87,8 +89,8 @@ void judge(const JobResult& job, const JudgeContext& context, double limit_s, sc
   if (job.ending == Ending::kSignaled) trial.signal = job.signal;
   trial.results = runtime::parse_jsonl(job.out).results;
 
-  observe::TreatmentVerdict treatment =
-      observe::check_treatment(context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features});
+  observe::TreatmentVerdict treatment = observe::check_treatment(
+      context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features});
   trial.treatment = treatment.treatment;
   trial.capabilities = std::move(treatment.capabilities);
   trial.quality = "unchecked";

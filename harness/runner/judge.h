@@ -20,8 +20,8 @@ struct JudgeContext {
   shim::cpu::FeatureSet hardware_features;
 };
 
-// Fills in status, reason, treatment, results, capabilities, timing and the exit of `trial` from the job's end and output. Whole
-// rows that were measured before a failure are kept in `results`.
+// Fills in status, reason, treatment, results, capabilities, timing and the exit of `trial` from the job's end and
+// output. Whole rows that were measured before a failure are kept in `results`.
 void judge(const target::JobResult& job, const JudgeContext& context, double limit_s, schema::TrialRecord& trial);
 
 }  // namespace capbench::runner

@@ -62,7 +62,8 @@ Result<MachineLock> lock_machine(const LockOptions& options) {
     told = true;
     pollfd stop{options.stop_fd, POLLIN, 0};
     if (::poll(&stop, 1, kRetryMs) > 0) {
-      return Error{ErrorKind::kInterrupted, "run", "stopped while waiting for another capbench run (" + holder + ")", ""};
+      return Error{ErrorKind::kInterrupted, "run", "stopped while waiting for another capbench run (" + holder + ")",
+                   ""};
     }
   }
   const std::string pid = std::to_string(::getpid()) + "\n";

@@ -21,14 +21,14 @@ class MachineLock {
 };
 
 struct LockOptions {
-  std::filesystem::path path;  // the same for every user of the machine
-  bool wait = true;            // false: refuse at once if another harness holds it
-  int stop_fd = -1;            // readable: stop waiting
+  std::filesystem::path path;                              // the same for every user of the machine
+  bool wait = true;                                        // false: refuse at once if another harness holds it
+  int stop_fd = -1;                                        // readable: stop waiting
   std::function<void(const std::string& holder)> on_wait;  // called once, before waiting
 };
 
-// /tmp/capbench.lock: one name for all users, whatever their TMPDIR says. $CAPBENCH_LOCK_FILE names another, for machines where
-// users do not share /tmp.
+// /tmp/capbench.lock: one name for all users, whatever their TMPDIR says. $CAPBENCH_LOCK_FILE names another, for
+// machines where users do not share /tmp.
 std::filesystem::path machine_lock_path();
 
 Result<MachineLock> lock_machine(const LockOptions& options);

@@ -19,11 +19,13 @@ std::string times(const ProgressState& state) {
   return text;
 }
 
-double seconds(std::chrono::nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 std::string trial_line(const ProgressState& state, const TrialNotice& notice) {
-  std::string line = fmt::format("trial {}/{}  {}  block {}: {} in {:.2f} s ({})", state.done, state.total, state.running,
-                                 notice.block, notice.status, seconds(notice.wall), times(state));
+  std::string line = fmt::format("trial {}/{}  {}  block {}: {} in {:.2f} s ({})", state.done, state.total,
+                                 state.running, notice.block, notice.status, seconds(notice.wall), times(state));
   if (!notice.reason.empty()) line += "\n    " + notice.reason;
   return line + "\n";
 }
@@ -110,7 +112,11 @@ std::string progress_bar(const ProgressState& state, std::size_t columns) {
 std::unique_ptr<Progress> make_terminal_progress(std::size_t columns) {
   return std::make_unique<TerminalProgress>(columns);
 }
-std::unique_ptr<Progress> make_plain_progress() { return std::make_unique<PlainProgress>(); }
-std::unique_ptr<Progress> make_quiet_progress() { return std::make_unique<QuietProgress>(); }
+std::unique_ptr<Progress> make_plain_progress() {
+  return std::make_unique<PlainProgress>();
+}
+std::unique_ptr<Progress> make_quiet_progress() {
+  return std::make_unique<QuietProgress>();
+}
 
 }  // namespace capbench::runner

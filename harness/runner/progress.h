@@ -12,9 +12,9 @@ namespace capbench::runner {
 
 // Where the run is. Durations are wall time.
 struct ProgressState {
-  std::size_t done = 0;   // trials finished, earlier sittings included
+  std::size_t done = 0;  // trials finished, earlier sittings included
   std::size_t total = 0;
-  std::string running;    // "ARM  MODEL  WORKLOAD" of the trial that runs
+  std::string running;  // "ARM  MODEL  WORKLOAD" of the trial that runs
   std::chrono::nanoseconds elapsed{0};
   std::optional<std::chrono::nanoseconds> remaining;  // unknown until something like it has been measured
 };
@@ -30,8 +30,8 @@ struct TrialNotice {
 class Progress {
  public:
   virtual ~Progress() = default;
-  virtual void message(const std::string& line) = 0;              // something worth knowing, once
-  virtual void show(const ProgressState& state) = 0;              // called when a trial starts and on every tick
+  virtual void message(const std::string& line) = 0;  // something worth knowing, once
+  virtual void show(const ProgressState& state) = 0;  // called when a trial starts and on every tick
   virtual void trial_ended(const ProgressState& state, const TrialNotice& notice) = 0;
   virtual bool wants_ticks() const = 0;  // false: nothing is shown while a trial runs, so the harness need not wake
 };

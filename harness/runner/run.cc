@@ -35,10 +35,13 @@ using Clock = std::chrono::steady_clock;
 // What makes a trial the same trial in a later sitting.
 using CellKey = std::tuple<std::string, std::string, std::string, std::int64_t>;
 
-CellKey cell_key(const schema::TrialRecord& trial) { return {trial.arm, trial.workload, trial.model, trial.block}; }
+CellKey cell_key(const schema::TrialRecord& trial) {
+  return {trial.arm, trial.workload, trial.model, trial.block};
+}
 
 CellKey cell_key(const suite::Suite& suite, const suite::PlannedTrial& trial) {
-  return {suite.arms[trial.arm].name, suite.workloads[trial.workload].name, suite.models[trial.model].name, trial.block};
+  return {suite.arms[trial.arm].name, suite.workloads[trial.workload].name, suite.models[trial.model].name,
+          trial.block};
 }
 
 struct Attempt {
@@ -52,7 +55,7 @@ using Journal = std::map<CellKey, Attempt>;
 // The variables of the harness's own environment that steer what is measured, as facts.
 schema::EnvironmentRecord environment_with_variables() {
   schema::EnvironmentRecord environment = observe::collect_environment();
-  constexpr std::array<std::string_view, 10> kSteering{"GGML_", "LLAMA_", "OMP_", "GOMP_",   "MALLOC_",
+  constexpr std::array<std::string_view, 10> kSteering{"GGML_", "LLAMA_", "OMP_",  "GOMP_",     "MALLOC_",
                                                        "VK_",   "MESA_",  "CUDA_", "OPENBLAS_", "GLIBC_TUNABLES"};
   nlohmann::json variables = nlohmann::json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -359,8 +362,8 @@ Result<RunSummary> run_suite(const suite::Suite& suite, const std::filesystem::p
                             }});
   if (!lock) return std::move(lock).error();
   schema::DigestCache digests(install.cache / "digests.db");
-  auto inputs = prepare_inputs(suite, suite_dir, install, digests,
-                               [&](const std::string& line) { progress.message(line); });
+  auto inputs =
+      prepare_inputs(suite, suite_dir, install, digests, [&](const std::string& line) { progress.message(line); });
   if (!inputs) return std::move(inputs).error();
   return Run(suite, store, options, progress, stop, std::move(*inputs), std::move(digests)).execute();
 }

@@ -18,23 +18,23 @@
 namespace capbench::runner {
 
 struct RunOptions {
-  bool resume = false;                 // go on with the newest run of this suite on this machine
-  std::string only;                    // glob over "MODEL/WORKLOAD/ARM"; empty: all
-  std::optional<std::uint64_t> seed;   // of the order; a resumed run keeps its own
-  bool wait_for_machine = true;        // while another harness measures
+  bool resume = false;                // go on with the newest run of this suite on this machine
+  std::string only;                   // glob over "MODEL/WORKLOAD/ARM"; empty: all
+  std::optional<std::uint64_t> seed;  // of the order; a resumed run keeps its own
+  bool wait_for_machine = true;       // while another harness measures
 };
 
 struct RunSummary {
   std::string run_id;
   std::size_t planned = 0;
-  std::size_t ran = 0;                            // in this sitting
-  std::map<std::string, std::size_t> by_status;   // of the run's latest attempts, this sitting and earlier ones
+  std::size_t ran = 0;                           // in this sitting
+  std::map<std::string, std::size_t> by_status;  // of the run's latest attempts, this sitting and earlier ones
   bool interrupted = false;
   bool machine_is_virtual = false;
 };
 
-// Errors end the run: wrong input before the first trial, a store that cannot be written, a target that broke. What was stored
-// before stays. A trial that fails is a row and the run goes on.
+// Errors end the run: wrong input before the first trial, a store that cannot be written, a target that broke. What was
+// stored before stays. A trial that fails is a row and the run goes on.
 Result<RunSummary> run_suite(const suite::Suite& suite, const std::filesystem::path& suite_dir, schema::Store& store,
                              const Install& install, const RunOptions& options, Progress& progress,
                              const StopSignal& stop);

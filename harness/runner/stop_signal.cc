@@ -13,8 +13,8 @@ StopSignal::StopSignal() {
   fd_ = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// A pending signal takes its usual effect once the mask is back, unless somebody has read it; nobody does, so that every
-// later look sees it too. It is taken here: its meaning has been acted on.
+// A pending signal takes its usual effect once the mask is back, unless somebody has read it; nobody does, so that
+// every later look sees it too. It is taken here: its meaning has been acted on.
 StopSignal::~StopSignal() {
   signalfd_siginfo info = {};
   while (::read(fd_.get(), &info, sizeof info) > 0) {

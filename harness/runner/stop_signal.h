@@ -8,7 +8,8 @@
 
 namespace capbench::runner {
 
-// While it lives, the three signals are blocked in this thread and make `fd` readable instead. One at a time per process.
+// While it lives, the three signals are blocked in this thread and make `fd` readable instead. One at a time per
+// process.
 class StopSignal {
  public:
   StopSignal();

@@ -60,10 +60,12 @@ std::string read_row(const json& row, schema::ResultRecord& result) {
     return "impossible n_prompt, n_gen or n_depth";
   }
   const json& samples = row["samples_ns"];
-  if (!samples.is_array() || samples.empty() || samples.size() > kMaxSamples) return "samples_ns is not a list of numbers";
+  if (!samples.is_array() || samples.empty() || samples.size() > kMaxSamples)
+    return "samples_ns is not a list of numbers";
   for (const json& sample : samples) {
     const auto ns = integer(sample);
-    if (!ns || *ns <= 0) return fmt::format("a sample of {} ns", sample.dump(-1, ' ', true, json::error_handler_t::replace));
+    if (!ns || *ns <= 0)
+      return fmt::format("a sample of {} ns", sample.dump(-1, ' ', true, json::error_handler_t::replace));
     result.samples_ns.push_back(*ns);
   }
   result.n_prompt = *n_prompt;
@@ -88,7 +90,8 @@ std::string read_row(const json& row, schema::ResultRecord& result) {
 std::vector<std::string> llama_bench_argv(const std::string& executable, const std::string& model_path,
                                           const suite::Workload& workload, const suite::Arm& arm) {
   // Both -p and -n are always given: llama-bench's defaults would add tests nobody asked for.
-  std::vector<std::string> argv{executable, "-m", model_path, "-p", join(workload.n_prompt), "-n", join(workload.n_gen)};
+  std::vector<std::string> argv{executable,          "-m", model_path, "-p", join(workload.n_prompt), "-n",
+                                join(workload.n_gen)};
   const auto add = [&](const char* option, std::string value) {
     argv.emplace_back(option);
     argv.push_back(std::move(value));

@@ -27,7 +27,8 @@ struct ParsedOutput {
   std::string problem;  // what is wrong with the rest; empty if nothing is. Whole rows before it are kept
 };
 
-// Reads `-o jsonl`: one JSON object per line, fields by name, unknown fields kept in `fields`, blank lines ignored. Takes any bytes.
+// Reads `-o jsonl`: one JSON object per line, fields by name, unknown fields kept in `fields`, blank lines ignored.
+// Takes any bytes.
 ParsedOutput parse_jsonl(std::string_view output);
 
 // What is wrong with the results as the results of that workload; empty if nothing is.

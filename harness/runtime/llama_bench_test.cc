@@ -33,8 +33,8 @@ TEST(Argv, GivesEveryArgumentOfTheWorkloadAndTheArm) {
   suite::Arm arm;
   arm.device = "Vulkan0";
   EXPECT_THAT(llama_bench_argv("/x/llama-bench", "m.gguf", w, arm),
-              ElementsAre("/x/llama-bench", "-m", "m.gguf", "-p", "512,64", "-n", "128", "-d", "0", "-r", "2", "-t", "1",
-                          "-ngl", "99", "-fa", "1", "-dev", "Vulkan0", "-b", "256", "-o", "jsonl"));
+              ElementsAre("/x/llama-bench", "-m", "m.gguf", "-p", "512,64", "-n", "128", "-d", "0", "-r", "2", "-t",
+                          "1", "-ngl", "99", "-fa", "1", "-dev", "Vulkan0", "-b", "256", "-o", "jsonl"));
 }
 
 TEST(Argv, LeavesATestOutByZeroSinceDefaultsWouldAddIt) {
@@ -69,11 +69,12 @@ TEST(ParseJsonl, KeepsWholeRowsBeforeAProblem) {
 }
 
 TEST(ParseJsonl, RefusesImpossibleRows) {
-  for (const char* row : {R"([1])", R"("x")", R"({"n_prompt":1})", R"({"n_prompt":0,"n_gen":0,"samples_ns":[1]})",
-                          R"({"n_prompt":1,"n_gen":0,"samples_ns":[]})", R"({"n_prompt":1,"n_gen":0,"samples_ns":[1.5]})",
-                          R"({"n_prompt":1,"n_gen":0,"samples_ns":[18446744073709551615]})",
-                          R"({"n_prompt":-1,"n_gen":2,"samples_ns":[1]})", R"({"n_prompt":1,"n_gen":0,"samples_ns":[0]})",
-                          R"({"n_prompt":9000000000000,"n_gen":0,"samples_ns":[1]})"}) {
+  for (const char* row :
+       {R"([1])", R"("x")", R"({"n_prompt":1})", R"({"n_prompt":0,"n_gen":0,"samples_ns":[1]})",
+        R"({"n_prompt":1,"n_gen":0,"samples_ns":[]})", R"({"n_prompt":1,"n_gen":0,"samples_ns":[1.5]})",
+        R"({"n_prompt":1,"n_gen":0,"samples_ns":[18446744073709551615]})",
+        R"({"n_prompt":-1,"n_gen":2,"samples_ns":[1]})", R"({"n_prompt":1,"n_gen":0,"samples_ns":[0]})",
+        R"({"n_prompt":9000000000000,"n_gen":0,"samples_ns":[1]})"}) {
     const ParsedOutput parsed = parse_jsonl(std::string(row) + "\n");
     EXPECT_TRUE(parsed.results.empty()) << row;
     EXPECT_NE(parsed.problem, "") << row;
@@ -102,8 +103,10 @@ TEST(CheckResults, WantsEveryTestOnceWithEverySample) {
   };
   EXPECT_EQ(check_results({row("pp512", 2), row("pp64", 2), row("tg128", 2)}, w), "");
   EXPECT_THAT(check_results({row("pp512", 2), row("pp64", 2)}, w), HasSubstr("tg128"));
-  EXPECT_THAT(check_results({row("pp512", 1), row("pp64", 2), row("tg128", 2)}, w), HasSubstr("1 samples instead of 2"));
-  EXPECT_THAT(check_results({row("pp512", 2), row("pp512", 2), row("pp64", 2), row("tg128", 2)}, w), HasSubstr("pp512"));
+  EXPECT_THAT(check_results({row("pp512", 1), row("pp64", 2), row("tg128", 2)}, w),
+              HasSubstr("1 samples instead of 2"));
+  EXPECT_THAT(check_results({row("pp512", 2), row("pp512", 2), row("pp64", 2), row("tg128", 2)}, w),
+              HasSubstr("pp512"));
 }
 
 }  // namespace

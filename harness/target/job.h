@@ -34,11 +34,12 @@ struct JobResult {
   std::string reason;  // for kNotStarted
   std::string out;     // the bytes of both streams as they came, up to max_output_bytes each
   std::string err;
-  std::int64_t wall_ns = 0;    // from just before the program starts until it has ended
-  std::int64_t user_ns = 0;    // of the program and every descendant that was waited for
+  std::int64_t wall_ns = 0;  // from just before the program starts until it has ended
+  std::int64_t user_ns = 0;  // of the program and every descendant that was waited for
   std::int64_t system_ns = 0;
   std::int64_t max_rss_bytes = 0;
-  std::vector<std::string> mapped_files;  // files mapped as code while it ran: the program, its libraries, drivers; sorted
+  std::vector<std::string>
+      mapped_files;  // files mapped as code while it ran: the program, its libraries, drivers; sorted
 };
 
 }  // namespace capbench::target

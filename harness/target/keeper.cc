@@ -75,8 +75,8 @@ int become_program(pid_t keeper, int out, int err, char* const* argv, char* cons
   return errno;
 }
 
-// Ends whatever is left of the job: its process group, and descendants that left the group. Orphans have become the keeper's own
-// children, since it is a subreaper.
+// Ends whatever is left of the job: its process group, and descendants that left the group. Orphans have become the
+// keeper's own children, since it is a subreaper.
 void end_descendants(pid_t group) {
   for (;;) {
     ::kill(-group, SIGKILL);

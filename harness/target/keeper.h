@@ -2,10 +2,10 @@
 //
 //   harness --(socket)-- keeper --(parent)-- program and all its descendants
 //
-// The keeper starts the program in a process group of its own, waits for it, and ends every descendant that is left. It does the
-// same when the harness disappears (its end of the socket closes, even by SIGKILL). If the keeper itself is killed, the
-// kernel kills the program (parent-death signal). A lock that the harness held stays held until the keeper is gone,
-// so the next harness never starts beside a job that is still dying.
+// The keeper starts the program in a process group of its own, waits for it, and ends every descendant that is left. It
+// does the same when the harness disappears (its end of the socket closes, even by SIGKILL). If the keeper itself is
+// killed, the kernel kills the program (parent-death signal). A lock that the harness held stays held until the keeper
+// is gone, so the next harness never starts beside a job that is still dying.
 #ifndef CAPBENCH_HARNESS_TARGET_KEEPER_H_
 #define CAPBENCH_HARNESS_TARGET_KEEPER_H_
 
@@ -24,9 +24,9 @@ namespace capbench::target {
 struct KeeperMessage {
   enum class Kind : std::uint32_t { kStarted, kEnded, kNotStarted };
   Kind kind = Kind::kStarted;
-  pid_t pid = 0;           // of the program
-  int wait_status = 0;     // as waitpid gives it
-  int error = 0;           // errno of a failed exec
+  pid_t pid = 0;        // of the program
+  int wait_status = 0;  // as waitpid gives it
+  int error = 0;        // errno of a failed exec
   std::int64_t wall_ns = 0;
   std::int64_t user_ns = 0;
   std::int64_t system_ns = 0;

@@ -194,6 +194,8 @@ class LocalTarget : public Target {
 
 }  // namespace
 
-std::unique_ptr<Target> make_local_target() { return std::make_unique<LocalTarget>(); }
+std::unique_ptr<Target> make_local_target() {
+  return std::make_unique<LocalTarget>();
+}
 
 }  // namespace capbench::target

@@ -35,7 +35,9 @@ JobResult run_shell(const std::string& script, milliseconds limit = milliseconds
   return std::move(*result);
 }
 
-bool alive(pid_t pid) { return ::kill(pid, 0) == 0; }
+bool alive(pid_t pid) {
+  return ::kill(pid, 0) == 0;
+}
 
 // Gone, or a zombie that its new parent has not reaped yet.
 bool wait_until_gone(pid_t pid) {
@@ -85,7 +87,9 @@ TEST(LocalTarget, SetsAndUnsetsVariables) {
   EXPECT_EQ(result->out, "unset|a b=c|\xc3\xa9 'x' $y\n");
 }
 
-TEST(LocalTarget, GivesNoStandardInput) { EXPECT_EQ(run_shell("cat; echo end").out, "end\n"); }
+TEST(LocalTarget, GivesNoStandardInput) {
+  EXPECT_EQ(run_shell("cat; echo end").out, "end\n");
+}
 
 TEST(LocalTarget, EndsTheWholeGroupAtTheTimeLimit) {
   const auto start = std::chrono::steady_clock::now();

@@ -35,7 +35,8 @@ std::string runfile(const std::string& name) {
 fs::path temporary(const std::string& prefix) {
   static std::atomic<int> counter{0};
   const char* base = std::getenv("TEST_TMPDIR");
-  return fs::path(base != nullptr ? base : "/tmp") / (prefix + std::to_string(::getpid()) + "-" + std::to_string(counter++));
+  return fs::path(base != nullptr ? base : "/tmp") /
+         (prefix + std::to_string(::getpid()) + "-" + std::to_string(counter++));
 }
 
 }  // namespace
@@ -97,10 +98,16 @@ CommandResult run_command(const Command& command) {
   return result;
 }
 
-std::string capbench_program() { return runfile("harness/cli/capbench"); }
-std::string cpu_shim() { return runfile("shim/cpu/libcapshim_cpu.so"); }
+std::string capbench_program() {
+  return runfile("harness/cli/capbench");
+}
+std::string cpu_shim() {
+  return runfile("shim/cpu/libcapshim_cpu.so");
+}
 
-Sandbox::Sandbox() : dir(temporary("sandbox-")) { fs::create_directories(dir); }
+Sandbox::Sandbox() : dir(temporary("sandbox-")) {
+  fs::create_directories(dir);
+}
 
 Sandbox::~Sandbox() {
   std::error_code ignored;
@@ -123,7 +130,8 @@ fs::path Sandbox::write(const std::string& name, const std::string& text) const 
   return path;
 }
 
-Command Sandbox::capbench_command(std::vector<std::string> arguments, std::map<std::string, std::string> extra_env) const {
+Command Sandbox::capbench_command(std::vector<std::string> arguments,
+                                  std::map<std::string, std::string> extra_env) const {
   Command command;
   command.argv = std::move(arguments);
   command.argv.insert(command.argv.begin(), capbench_program());
@@ -132,7 +140,8 @@ Command Sandbox::capbench_command(std::vector<std::string> arguments, std::map<s
   return command;
 }
 
-CommandResult Sandbox::capbench(std::vector<std::string> arguments, std::map<std::string, std::string> extra_env) const {
+CommandResult Sandbox::capbench(std::vector<std::string> arguments,
+                                std::map<std::string, std::string> extra_env) const {
   return run_command(capbench_command(std::move(arguments), std::move(extra_env)));
 }
 
