@@ -214,7 +214,8 @@ std::vector<std::string> group_notes(const Group& group) {
   for (std::size_t i = 0; i < notes.size(); ++i) {
     const SpeedupRow* row = group.rows[i];
     for (const std::string& note : notes[i]) {
-      add_once(out, uses[note] == notes.size() ? one_line(note) : fmt::format("{}: {}", test_name(*row), one_line(note)));
+      add_once(out,
+               uses[note] == notes.size() ? one_line(note) : fmt::format("{}: {}", test_name(*row), one_line(note)));
     }
   }
   return out;

@@ -13,11 +13,11 @@ namespace capbench::reports {
 namespace {
 
 // Pixels.
-constexpr int kBarPitch = 42;
+constexpr int kBarPitch = 44;
 constexpr int kTextBaseline = 13;
-constexpr int kBarTop = 20;
+constexpr int kBarTop = 21;
 constexpr int kBarHeight = 12;
-constexpr int kWhiskerReach = 4;  // beyond the bar, up and down
+constexpr int kWhiskerReach = 3;  // beyond the bar, up and down
 
 struct Bar {
   std::string name;

@@ -45,7 +45,7 @@ tbody th { font-weight: 650; }
 .good { color: var(--good); }
 .bad { color: var(--bad); font-weight: 650; }
 .soft { color: var(--soft); }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1.75rem 2.5rem; margin: 1.75rem 0 0; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); gap: 1.75rem 2.5rem; margin: 1.75rem 0 0; }
 figure { margin: 0; break-inside: avoid; }
 figcaption { font-weight: 650; font-size: .95rem; margin-bottom: .5rem; }
 .small { margin: .75rem 0 0; font-size: .8125rem; color: var(--soft); }

@@ -72,8 +72,8 @@ void write_table(const Group& group, std::string& out) {
   std::vector<std::string> modes = {kBareMetal, kStock, kUnlocked};
   for (std::string& name : own_modes(group)) modes.push_back(std::move(name));
   out +=
-      "<table role=\"table\" class=\"main\">\n<caption>Median tokens per second, with 95 % intervals of the "
-      "ratios</caption>\n";
+      "<table role=\"table\" class=\"main\">\n<caption>Median tokens per second; in brackets the interval of "
+      "the ratio</caption>\n";
   out += "<thead role=\"rowgroup\"><tr role=\"row\">\n<th role=\"columnheader\" scope=\"col\">test</th>\n";
   const auto head = [&](std::string_view name, std::string_view css_class) {
     out += fmt::format("<th role=\"columnheader\" scope=\"col\"{}>{}</th>\n", css_class, escape_html(name));
@@ -104,18 +104,13 @@ void write_charts(const Group& group, std::size_t number, std::string& out) {
   if (whiskers) {
     out +=
         "<p class=\"small\">Bars start at zero; each chart has its own scale. Whiskers: 95 % interval of the "
-        "median.</p>\n";
+        "median; of two trials, their range.</p>\n";
   }
 }
 
-void write_flags_and_notes(const Group& group, std::string& out) {
+void write_notes(const Group& group, std::string& out) {
   std::string items;
   for (const std::string& note : group_notes(group)) items += fmt::format("<li>{}</li>\n", escape_html(note));
-  for (const SpeedupRow* row : group.rows) {
-    if (row->flags.empty()) continue;
-    items += fmt::format("<li>{}: flags {}</li>\n", escape_html(test_name(*row)),
-                         escape_html(fmt::format("{}", fmt::join(row->flags, ", "))));
-  }
   if (!items.empty()) out += "<ul class=\"notes\">\n" + items + "</ul>\n";
 }
 
@@ -160,7 +155,7 @@ void write_group(const Group& group, std::size_t number, std::string& out) {
   out += "</dl>\n";
   write_table(group, out);
   write_charts(group, number, out);
-  write_flags_and_notes(group, out);
+  write_notes(group, out);
   write_trials(group, out);
   out += "</section>\n";
 }

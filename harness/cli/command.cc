@@ -38,6 +38,7 @@ Result<LoadedSuite> load_suite(const std::string& path) {
   if (!suite) {
     Error error = std::move(suite).error();
     error.what = error.what.empty() ? path : path + ": " + error.what;
+    if (error.remedy.empty()) error.remedy = "correct that member; suites/README.md describes each";
     return error;
   }
   std::error_code ignored;

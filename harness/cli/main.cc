@@ -1,8 +1,12 @@
+#include <csignal>
+
 #include "harness/cli/command.h"
 #include "harness/runner/version.h"
 
 int main(int argc, char** argv) {
   using namespace capbench;
+  // A file-size limit is an error of write(2) to report, not a reason to die.
+  std::signal(SIGXFSZ, SIG_IGN);
   cli::Session session;
   session.install = runner::find_install(argv[0]);
   CLI::App app{"Reproducible benchmarks of local LLMs: which device capability is each speedup worth?", "capbench"};
