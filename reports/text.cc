@@ -103,14 +103,11 @@ std::string one_line(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   each_character(bytes, [&](const Character& character, std::string_view raw) {
-    if (character.length == 0) {
-      out += kReplacement;
-    } else if (breaks_line(character.code)) {
+    const bool is_text = character.length > 0 && !is_control(character.code) && !turns_direction(character.code);
+    if (character.length > 0 && breaks_line(character.code)) {
       out += ' ';
-    } else if (is_control(character.code) || turns_direction(character.code)) {
-      out += kReplacement;
     } else {
-      out += raw;
+      out += is_text ? raw : kReplacement;
     }
   });
   return out;
