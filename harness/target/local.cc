@@ -69,6 +69,8 @@ class Running {
       : job_(job), watch_(watch), kept_(std::move(kept)), deadline_(Clock::now() + job.time_limit) {}
 
   JobResult finish() {
+    // The program may print before the keeper has said which process it is; a look at its maps needs that first.
+    while (pid_ == 0 && !ended_) hear_keeper();
     while (!ended_) step();
     // The keeper has ended every process that could still write, so both streams are at their end.
     bool ignored = false;
