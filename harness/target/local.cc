@@ -92,7 +92,7 @@ class Running {
     if (ready <= 0) return;
     const bool heard_out = fds[1].revents != 0;
     const bool heard_err = fds[2].revents != 0;
-    if (heard_out || heard_err) look_at_maps(heard_out && result_.out.empty());
+    if (heard_out || heard_err) look_at_maps(heard_out);
     bool flooded = false;
     if (heard_out) drain(kept_.out, result_.out, job_.max_output_bytes, flooded);
     if (heard_err) drain(kept_.err, result_.err, job_.max_output_bytes, flooded);
@@ -124,12 +124,21 @@ class Running {
     end_kept_job(kept_);
   }
 
-  // A process has mapped everything it will use by the time it prints its first result, and its backends by the time it
-  // says that they are loaded: that is when to look, without a timer.
-  void look_at_maps(bool first_output) {
-    if (pid_ == 0 || (looks_ >= kMaxLooksAtMaps && !first_output)) return;
+  // When to look, without a timer: when the process says something. What it mapped while it loaded may be gone again
+  // (ggml opens each of its CPU libraries to ask for a score, and keeps one), so each look before the first result
+  // replaces the one before. By the first result everything is mapped that is measured; what comes later is added, and
+  // what goes then goes because the process ends.
+  void look_at_maps(bool heard_out) {
+    const bool first_result = heard_out && result_.out.empty();
+    if (pid_ == 0 || (looks_ >= kMaxLooksAtMaps && !first_result)) return;
     ++looks_;
-    if (const auto maps = read_file("/proc/" + std::to_string(pid_) + "/maps")) collect_mapped_files(*maps, mapped_);
+    const auto maps = read_file("/proc/" + std::to_string(pid_) + "/maps");
+    if (!maps) return;
+    std::set<std::string> now;
+    collect_mapped_files(*maps, now);
+    if (now.empty()) return;  // it has just ended
+    if (result_.out.empty()) mapped_.clear();
+    mapped_.merge(now);
   }
 
   void hear_keeper() {

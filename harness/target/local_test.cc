@@ -152,6 +152,23 @@ TEST(LocalTarget, SeesWhatTheProgramMapped) {
   EXPECT_TRUE(std::is_sorted(result.mapped_files.begin(), result.mapped_files.end()));
 }
 
+// The shell is gone by the first line of output: the closure is what ran while that line was made.
+TEST(LocalTarget, ForgetsWhatWasMappedOnlyWhileLoading) {
+  const auto names = [](const JobResult& result, const std::string& name) {
+    return std::count_if(result.mapped_files.begin(), result.mapped_files.end(),
+                         [&](const std::string& f) { return f.ends_with(name); });
+  };
+  const std::string shell = std::filesystem::canonical("/bin/sh");
+  const std::string awk = std::filesystem::canonical("/usr/bin/awk");
+  const JobResult loading = run_shell("echo loading >&2; sleep 0.2");
+  EXPECT_EQ(names(loading, shell), 1);
+  const JobResult result = run_shell(
+      "echo loading >&2; sleep 0.2; exec awk 'BEGIN { print \"row\"; fflush(); while ((\"sleep 0.3\" | getline) > 0); "
+      "}'");
+  EXPECT_EQ(names(result, shell), 0);
+  EXPECT_EQ(names(result, awk), 1);
+}
+
 TEST(LocalTarget, ManyJobsLeakNoDescriptors) {
   const auto count = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator{});
