@@ -28,6 +28,15 @@ Shape tinyllama_shape() {
   return shape;
 }
 
+// The same model in another mix; the variants exist as twins only.
+Shape tinyllama_in(const char* name, const char* title, Mix mix) {
+  Shape shape = tinyllama_shape();
+  shape.name = name;
+  shape.title = title;
+  shape.mix = mix;
+  return shape;
+}
+
 Shape quickstart_shape() {
   Shape shape;
   shape.name = "quickstart";
@@ -66,6 +75,10 @@ std::vector<CatalogEntry> make_catalog() {
                   "9fecc3b3cd76bba89d504f29b616eedf7da85b96540e490ca5824d3f7d2776a0",
                   "TheBloke/TinyLlama-1.1B-Chat-v1.0-GGUF", "52e7645ba7c309695bec7ac98f4f005b139cf465"},
        tinyllama_shape()},
+      {"tinyllama-1.1b-q4_0", "TinyLlama 1.1B, Q4_0", "a mix whose products have integer kernels", std::nullopt,
+       tinyllama_in("tinyllama-1.1b-q4_0", "TinyLlama 1.1B", Mix::kQ4_0)},
+      {"tinyllama-1.1b-f16", "TinyLlama 1.1B, F16", "not quantised: no integer kernels", std::nullopt,
+       tinyllama_in("tinyllama-1.1b-f16", "TinyLlama 1.1B", Mix::kF16)},
       {"gemma-4-12b", "Gemma 4 12B QAT, Q4_0", "the published matrix's large model",
        PinnedFile{"gemma-4-12b-it-qat-q4_0.gguf", 6975879296,
                   "93567e57a8fe10b23569b9d9ec38cd005deedf71e29477c421a4b83f418a538b",
@@ -117,14 +130,14 @@ Result<Shape> find_shape(std::string_view name) {
 }
 
 std::string catalog_text() {
-  std::string out = fmt::format("{:<17} {:<34} {:>11} {:>11}\n", "NAME", "MODEL", "REAL FILE", "TWIN");
+  std::string out = fmt::format("{:<19} {:<34} {:>11} {:>11}\n", "NAME", "MODEL", "REAL FILE", "TWIN");
   for (const CatalogEntry& entry : catalog()) {
     const std::string real = !entry.file ? "-" : entry.file->size == 0 ? "folder" : size_text(entry.file->size);
     std::string twin = "-";
     if (entry.shape) {
       if (const auto size = twin_size(*entry.shape)) twin = size_text(*size);
     }
-    out += fmt::format("{:<17} {:<34} {:>11} {:>11}\n", entry.name, entry.title, real, twin);
+    out += fmt::format("{:<19} {:<34} {:>11} {:>11}\n", entry.name, entry.title, real, twin);
   }
   return out;
 }
