@@ -23,8 +23,8 @@ struct DomainInfo {
 
 inline constexpr std::array<DomainInfo, 3> kDomains = {{
     {Domain::kCpu, "cpu", "libcapshim_cpu.so", "Linux on x86-64", "LD_PRELOAD"},
-    {Domain::kMetal, "metal", "", "macOS on Apple silicon", "DYLD_INSERT_LIBRARIES"},
-    {Domain::kVulkan, "vulkan", "", "Linux with a Vulkan 1.2 driver", "VK_INSTANCE_LAYERS"},
+    {Domain::kMetal, "metal", "libcapshim_metal.dylib", "macOS on Apple silicon", "DYLD_INSERT_LIBRARIES"},
+    {Domain::kVulkan, "vulkan", "libcapshim_vulkan.so", "Linux with a Vulkan 1.2 driver", "VK_INSTANCE_LAYERS"},
 }};
 
 enum class ValueKind : std::uint8_t {
@@ -81,7 +81,7 @@ inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 46U;
 
 }  // namespace detail
 
-inline constexpr std::array<Toggle, 22> kToggles = {{
+inline constexpr std::array<Toggle, 23> kToggles = {{
     detail::level("cpu.isa", Domain::kCpu, {kCpuIsaLevels.data(), kCpuIsaLevels.size()},
                   "instruction-set level that decides which CPU library ggml loads",
                   "ggml_backend_score of each libggml-cpu-LEVEL.so, asked by ggml_backend_load_best",
@@ -113,34 +113,44 @@ inline constexpr std::array<Toggle, 22> kToggles = {{
     detail::on_off("metal.bfloat", Domain::kMetal, "answers of the supportsBFloat kind, where a device has them",
                    "applications other than llama.cpp, which derives bfloat from families", ""),
 
-    detail::on_off(
-        "vulkan.cooperative_matrix", Domain::kVulkan, "VK_KHR_cooperative_matrix: its feature and its shapes",
-        "ggml: matrix cores KHR_coopmat",
-        "the feature is hidden and the extension's name kept: without the name ggml takes an NVIDIA card for "
-        "pre-Turing"),
-    detail::on_off("vulkan.cooperative_matrix2", Domain::kVulkan, "VK_NV_cooperative_matrix2: its features and shapes",
-                   "ggml: matrix cores NV_coopmat2", ""),
+    detail::on_off("vulkan.cooperative_matrix", Domain::kVulkan,
+                   "VK_KHR_cooperative_matrix: its features and its shapes", "ggml: matrix cores KHR_coopmat",
+                   "the features are hidden and the extension's name kept: without the name ggml takes an NVIDIA card "
+                   "for pre-Turing; VK_NV_cooperative_matrix2 stays, as a capability of its own"),
+    detail::on_off("vulkan.cooperative_matrix2", Domain::kVulkan,
+                   "VK_NV_cooperative_matrix2: its features, limits and shapes", "ggml: matrix cores NV_coopmat2", ""),
+    detail::on_off("vulkan.cooperative_matrix_decode_vector", Domain::kVulkan, "VK_NV_cooperative_matrix_decode_vector",
+                   "ggml: matrix cores NV_coopmat2v", "says nothing without vulkan.cooperative_matrix2"),
     detail::on_off("vulkan.shader_float16", Domain::kVulkan, "shaderFloat16",
                    "ggml: fp16, float16 accumulation and flash-attention variants",
-                   "ggml's least workable shared memory changes with it"),
+                   "ggml's least workable shared memory changes with it; cooperative-matrix shapes of float16 stay"),
     detail::on_off("vulkan.mixed_float_dot_product", Domain::kVulkan, "VK_VALVE_shader_mixed_float_dot_product",
                    "ggml: fp16 dot2", ""),
-    detail::on_off("vulkan.bfloat16", Domain::kVulkan, "shaderBFloat16Type", "ggml: bf16", ""),
-    detail::on_off("vulkan.ocp_fp4", Domain::kVulkan, "microscaling and float8 features", "ggml: fp4", ""),
+    detail::on_off("vulkan.bfloat16", Domain::kVulkan,
+                   "VK_KHR_shader_bfloat16, and cooperative-matrix shapes of bfloat16", "ggml: bf16", ""),
+    detail::on_off("vulkan.ocp_fp4", Domain::kVulkan,
+                   "microscaling and float8 features, and cooperative-matrix shapes of these types", "ggml: fp4",
+                   "float8 is hidden with it"),
     detail::on_off("vulkan.integer_dot_product", Domain::kVulkan,
-                   "shaderIntegerDotProduct and integerDotProduct4x8BitPackedSignedAccelerated",
+                   "shaderIntegerDotProduct and the properties that say which products are fast",
                    "ggml: int dot, quantised matrix multiply",
-                   "ggml also tells AMD RDNA3 and Intel Xe1 by properties of this group"),
-    detail::on_off("vulkan.storage_16bit", Domain::kVulkan, "storageBuffer16BitAccess",
+                   "integerDotProduct4x8BitPackedMixedSignednessAccelerated stays, since ggml tells AMD RDNA3 by it; "
+                   "ggml tells Intel Xe1 by one that is hidden"),
+    detail::on_off("vulkan.storage_16bit", Domain::kVulkan,
+                   "storageBuffer16BitAccess and uniformAndStorageBuffer16BitAccess",
                    "ggml accepts a device only with it", "off: ggml refuses the device or ends"),
-    detail::on_off("vulkan.subgroup_size_control", Domain::kVulkan, "subgroupSizeControl and computeFullSubgroups",
+    detail::on_off("vulkan.subgroup_size_control", Domain::kVulkan,
+                   "subgroupSizeControl, computeFullSubgroups and requiredSubgroupSizeStages",
                    "ggml: subgroup sizes per pipeline, flash attention with matrix cores",
-                   "the extension's name is kept: ggml tells AMD and Intel architectures by it"),
+                   "the extension's name and the range of sizes are kept: ggml tells AMD and Intel architectures by "
+                   "them"),
     detail::integer("vulkan.max_compute_shared_memory", Domain::kVulkan, 16384, 1 << 20U,
                     "maxComputeSharedMemorySize, in bytes", "ggml: which tile sizes fit",
                     "ggml ends with an exception when even its smallest tile does not fit"),
-    detail::integer("vulkan.subgroup_size", Domain::kVulkan, 1, 128, "subgroupSize",
-                    "ggml: warp size and the kernels built for it", "a size the GPU does not run gives wrong results"),
+    detail::integer("vulkan.subgroup_size", Domain::kVulkan, 1, 128, "subgroupSize, a power of two",
+                    "ggml: warp size and the kernels built for it",
+                    "a size the GPU does not run gives wrong results; the range minSubgroupSize to maxSubgroupSize is "
+                    "widened to hold it"),
     detail::integer("vulkan.max_storage_buffer_range", Domain::kVulkan, 1 << 27U, (std::int64_t{1} << 32U) - 1,
                     "maxStorageBufferRange, in bytes", "ggml: operations on larger tensors go to the CPU", ""),
 }};
