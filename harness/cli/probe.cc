@@ -1,3 +1,5 @@
+#include "shim/vulkan/probe.h"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -44,6 +46,33 @@ int probe_cpu(bool json) {
   return print_data(text);
 }
 
+int probe_vulkan(bool json) {
+  const auto devices = shim::vulkan::probe_devices();
+  if (!devices) return fail(devices.error());
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::string text;
+  for (const shim::vulkan::ProbedDevice& device : *devices) {
+    nlohmann::ordered_json capabilities = nlohmann::ordered_json::object();
+    if (!text.empty()) text += "\n";
+    text += fmt::format("{} ({}), Vulkan {}, {} {}\n", device.name, device.type, device.api_version, device.driver,
+                        device.driver_info);
+    for (const auto& [name, value] : device.capabilities) {
+      capabilities[name] = value;
+      text += fmt::format("{:<40} {}\n", name, value);
+    }
+    list.push_back({{"name", device.name},
+                    {"type", device.type},
+                    {"api_version", device.api_version},
+                    {"driver", device.driver},
+                    {"driver_info", device.driver_info},
+                    {"capabilities", capabilities}});
+  }
+  const nlohmann::ordered_json document{{"probe", "vulkan"}, {"devices", list}};
+  // A driver's own words may be anything; what is no text must not stop the probe.
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  return print_data(json ? document.dump(2, ' ', false, kReplace) + "\n" : text);
+}
+
 }  // namespace
 
 void add_probe(CLI::App& app, Session& session) {
@@ -54,6 +83,18 @@ void add_probe(CLI::App& app, Session& session) {
   command->add_flag("--json", *json, "print JSON");
   command->footer("Example:\n  capbench probe cpu");
   command->callback([&session, json] { session.action = [json] { return probe_cpu(*json); }; });
+
+  auto format = std::make_shared<std::string>("text");
+  CLI::App* vulkan = probe->add_subcommand("vulkan", "every vulkan.* capability of every device");
+  vulkan->add_option("--format", *format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  vulkan->footer(
+      "Layers that VK_INSTANCE_LAYERS and VK_LAYER_PATH name take part, so under a trial's variables it shows what "
+      "the\n"
+      "trial is told. Exit status 3: no Vulkan loader, driver or device.\n"
+      "Example:\n  capbench probe vulkan --format json");
+  vulkan->callback([&session, format] { session.action = [format] { return probe_vulkan(*format == "json"); }; });
 }
 
 }  // namespace capbench::cli
