@@ -30,6 +30,7 @@ void add_report(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);
 void add_probe(CLI::App& app, Session& session);
 void add_shim(CLI::App& app, Session& session);
+void add_inspect(CLI::App& app, Session& session);
 
 // Prints "capbench: ERROR" to stderr and returns its exit status.
 int fail(const Error& error);

@@ -10,6 +10,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/observe/environment.h"
+#include "harness/runner/injection.h"
 #include "harness/runner/inputs.h"
 #include "harness/runner/machine_lock.h"
 #include "models/catalog.h"
@@ -88,7 +89,7 @@ void check_shims(const Session& session, const suite::Suite* suite, std::vector<
   std::set<shim::Domain> needed;
   if (suite == nullptr) {
     for (const shim::DomainInfo& domain : shim::kDomains) {
-      if (shim::has_shim(domain.domain)) needed.insert(domain.domain);
+      if (shim::has_shim(domain.domain) && runner::shim_acts_here(domain.domain)) needed.insert(domain.domain);
     }
   } else {
     for (const suite::Arm& arm : suite->arms) {
@@ -104,7 +105,7 @@ void check_shims(const Session& session, const suite::Suite* suite, std::vector<
   for (const shim::Domain domain : needed) {
     const shim::DomainInfo& info = shim::domain_info(domain);
     const std::string thing = fmt::format("{} shim", info.name);
-    if (!shim::has_shim(domain)) {
+    if (!shim::has_shim(domain) || !runner::shim_acts_here(domain)) {
       findings.push_back(
           {State::kMissing, thing, fmt::format("answers on {} only", info.platform), "run the suite there"});
       continue;

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   cli::add_models(app, session);
   cli::add_probe(app, session);
   cli::add_shim(app, session);
+  cli::add_inspect(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

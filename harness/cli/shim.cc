@@ -1,66 +1,62 @@
-#include <fmt/format.h>
-
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "harness/cli/command.h"
 #include "shim/common/toggles.h"
+#include "shim/expectations/describe.h"
+#include "shim/expectations/expectations.h"
 
 namespace capbench::cli {
 namespace {
 
-std::string values_text(const shim::Toggle& toggle) {
-  switch (toggle.kind) {
-    case shim::ValueKind::kInteger:
-      return fmt::format("an integer from {} to {}", toggle.low, toggle.high);
-    case shim::ValueKind::kSwitch:
-      return "on, off";
-    case shim::ValueKind::kLevel:
-      break;
+int describe_all(const std::vector<shim::ExpectationMap>& maps, bool json) {
+  if (json) {
+    auto all = nlohmann::ordered_json::array();
+    for (const shim::Toggle& toggle : shim::kToggles) {
+      all.push_back(nlohmann::ordered_json::parse(shim::describe_json(toggle, maps)));
+    }
+    return print_data(all.dump(2) + "\n");
   }
-  std::string text;
-  for (std::size_t i = 0; i < toggle.levels.count; ++i) {
-    text += (i == 0 ? "" : ", ") + std::string(toggle.levels.names[i]);
-  }
-  return text;
+  return print_data(shim::list_text());
 }
 
-std::string description(const shim::Toggle& toggle) {
-  const shim::DomainInfo& domain = shim::domain_info(toggle.domain);
-  const std::string_view none = "none known";
-  return fmt::format(
-      "{}\n  what          {}\n  values        {}\n  who asks      {}\n  side effects  {}\n  answered on   {}\n"
-      "  shim          {}\n",
-      toggle.name, toggle.description, values_text(toggle), toggle.asked_by,
-      toggle.side_effects.empty() ? none : toggle.side_effects, domain.platform,
-      shim::has_shim(toggle.domain) ? fmt::format("{} through {}", domain.library, domain.injection)
-                                    : std::string("not in this build"));
-}
-
-int describe(const std::string& name) {
-  if (name.empty()) {
-    std::string text;
-    for (const shim::Toggle& toggle : shim::kToggles)
-      text += fmt::format("{:<34}{}\n", toggle.name, toggle.description);
-    return print_data(text);
-  }
+int describe(const std::string& name, bool json) {
+  const auto maps = shim::load_expectations();
+  if (!maps) return fail(maps.error());
+  if (name.empty()) return describe_all(*maps, json);
   const std::size_t index = shim::find_toggle(name);
   if (index == shim::kToggleCount) {
     return fail({ErrorKind::kUsage, name, "no such capability", "`capbench shim describe`, which lists them"});
   }
-  return print_data(description(shim::kToggles[index]));
+  const shim::Toggle& toggle = shim::kToggles[index];
+  return print_data(json ? shim::describe_json(toggle, *maps) : shim::describe_text(toggle, *maps));
 }
+
+struct Options {
+  std::string capability;
+  std::string format = "text";
+};
 
 }  // namespace
 
 void add_shim(CLI::App& app, Session& session) {
   CLI::App* shim = app.add_subcommand("shim", "The capabilities that the shims answer for");
   shim->require_subcommand(1);
-  auto name = std::make_shared<std::string>();
-  CLI::App* command = shim->add_subcommand("describe", "what a capability is, who asks, side effects; all of them");
-  command->add_option("CAPABILITY", *name, "one capability, as cpu.isa");
-  command->footer("Example:\n  capbench shim describe cpu.isa");
-  command->callback([&session, name] { session.action = [name] { return describe(*name); }; });
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      shim->add_subcommand("describe", "what a capability is, who asks, what is expected of it; all of them");
+  command->add_option("CAPABILITY", options->capability, "one capability, as cpu.isa");
+  command->add_option("--format", options->format, "text or json [text]")->check(CLI::IsMember({"text", "json"}));
+  command->footer(
+      "Examples:\n"
+      "  capbench shim describe\n"
+      "  capbench shim describe vulkan.cooperative_matrix\n"
+      "  capbench shim describe cpu.isa --format json");
+  command->callback([&session, options] {
+    session.action = [options] { return describe(options->capability, options->format == "json"); };
+  });
 }
 
 }  // namespace capbench::cli

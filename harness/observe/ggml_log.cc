@@ -1,18 +1,8 @@
 #include "harness/observe/ggml_log.h"
 
+#include "harness/observe/log_lines.h"
+
 namespace capbench::observe {
-namespace {
-
-template <class F>
-void for_each_line(std::string_view text, F f) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    f(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-}
-
-}  // namespace
 
 std::vector<LoadedBackend> loaded_backends(std::string_view log) {
   constexpr std::string_view kStart = "load_backend: loaded ";
@@ -24,20 +14,10 @@ std::vector<LoadedBackend> loaded_backends(std::string_view log) {
     line.remove_prefix(start + kStart.size());
     const std::size_t middle = line.find(kMiddle);
     if (middle == std::string_view::npos) return;
-    std::string_view path = line.substr(middle + kMiddle.size());
-    while (!path.empty() && (path.back() == '\r' || path.back() == ' ')) path.remove_suffix(1);
-    backends.push_back({std::string(line.substr(0, middle)), std::string(path)});
+    backends.push_back(
+        {std::string(line.substr(0, middle)), std::string(trimmed(line.substr(middle + kMiddle.size())))});
   });
   return backends;
-}
-
-std::string cpu_variant(std::string_view library_path) {
-  constexpr std::string_view kMark = "ggml-cpu-";
-  std::string_view name = library_path.substr(library_path.find_last_of('/') + 1);
-  const std::size_t at = name.find(kMark);
-  if (at == std::string_view::npos) return "";
-  name.remove_prefix(at + kMark.size());
-  return std::string(name.substr(0, name.find('.')));
 }
 
 std::string last_words(std::string_view log) {

@@ -17,9 +17,6 @@ struct LoadedBackend {
 // such line.
 std::vector<LoadedBackend> loaded_backends(std::string_view log);
 
-// The variant in a CPU library's name: "haswell" of ".../libggml-cpu-haswell.so"; empty if it has none.
-std::string cpu_variant(std::string_view library_path);
-
 // The last line that says something, for a reason: without control characters, at most 300 bytes.
 std::string last_words(std::string_view log);
 

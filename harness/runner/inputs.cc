@@ -10,14 +10,13 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "harness/observe/ggml_log.h"
+#include "harness/runner/injection.h"
 #include "models/catalog.h"
 #include "models/inspect.h"
 #include "models/synth.h"
 #include "schema/identity.h"
-#include "shim/common/evidence.h"
-#include "shim/common/settings.h"
-#include "shim/common/toggles.h"
+#include "shim/cpu/detect.h"
+#include "shim/cpu/levels.h"
 
 namespace capbench::runner {
 namespace {
@@ -25,7 +24,19 @@ namespace {
 namespace fs = std::filesystem;
 using Say = std::function<void(const std::string&)>;
 
-Result<fs::path> twin_path(const suite::Model& model, const Install& install, const Say& say) {
+// A model file and what it says of itself.
+struct InspectedModel {
+  fs::path path;
+  models::ModelInfo info;
+};
+
+Result<InspectedModel> inspect_model(fs::path path) {
+  auto info = models::inspect(path);
+  if (!info) return std::move(info).error();
+  return InspectedModel{std::move(path), std::move(*info)};
+}
+
+Result<InspectedModel> prepare_twin(const suite::Model& model, const Install& install, const Say& say) {
   auto shape = models::find_shape(model.like);
   if (!shape) return std::move(shape).error();
   const fs::path folder = install.cache / "models";
@@ -34,26 +45,21 @@ Result<fs::path> twin_path(const suite::Model& model, const Install& install, co
   if (error) return file_error(folder, error.value());
   const fs::path path = folder / fmt::format("{}-seed{}-v{}.gguf", model.like, model.seed, models::kTwinVersion);
   // A twin that was cut short never gets its name, so one that is here and readable is whole.
-  if (models::inspect(path).ok()) return path;
+  if (auto here = inspect_model(path)) return here;
   say(fmt::format("writing the twin of {} to {}", model.like, path.string()));
   auto report = models::synth(*shape, model.seed, models::Fill::kPlanted, path);
   if (!report) return std::move(report).error();
-  return path;
+  return inspect_model(path);
 }
 
 Result<ModelInput> prepare_model(const suite::Model& model, const fs::path& suite_dir, const Install& install,
                                  schema::DigestCache& digests, StageDir& stage, const Say& say) {
+  auto inspected = model.like.empty() ? inspect_model(fs::absolute(suite_dir / model.file).lexically_normal())
+                                      : prepare_twin(model, install, say);
+  if (!inspected) return std::move(inspected).error();
   ModelInput input;
-  if (model.like.empty()) {
-    input.path = fs::absolute(suite_dir / model.file).lexically_normal();
-  } else {
-    auto path = twin_path(model, install, say);
-    if (!path) return std::move(path).error();
-    input.path = std::move(*path);
-  }
-  auto info = models::inspect(input.path);
-  if (!info) return std::move(info).error();
-  input.kind = std::string(models::kind_of(*info));
+  input.path = std::move(inspected->path);
+  input.kind = std::string(models::kind_of(inspected->info));
   auto artifact = digests.digest(input.path);
   if (!artifact) return std::move(artifact).error();
   input.artifact = std::move(*artifact);
@@ -68,56 +74,22 @@ Result<ModelInput> prepare_model(const suite::Model& model, const fs::path& suit
   return input;
 }
 
-// The domains that the arm's settings touch must have a shim here, and their levels must exist.
-Result<std::set<std::string>> domains_of(const suite::Arm& arm) {
-  std::set<std::string> domains;
-  for (const auto* settings : {&arm.guest, &arm.set}) {
-    if (auto status = shim::check_settings(*settings); !status) {
-      Error error = status.error();
-      error.what = fmt::format("arm \"{}\": {}", arm.name, error.what);
-      return error;
-    }
-    for (const auto& [name, value] : *settings) {
-      const shim::Toggle& toggle = shim::kToggles[shim::find_toggle(name)];
-      const shim::DomainInfo& domain = shim::domain_info(toggle.domain);
-      if (!shim::has_shim(toggle.domain)) {
-        return Error{
-            ErrorKind::kMachine, fmt::format("arm \"{}\": {}", arm.name, name),
-            fmt::format("there is no {} shim on this machine (it answers on {})", domain.name, domain.platform),
-            "a cpu.* capability here, or run this suite there"};
-      }
-      domains.emplace(domain.name);
-    }
-  }
-  return domains;
-}
-
 Result<ArmInput> prepare_arm(const suite::Arm& arm, const fs::path& suite_dir, const Install& install,
                              StageDir& stage) {
+  auto injection = make_injection(
+      arm, suite_dir,
+      {[&](std::string_view domain) { return find_shim(install, domain); },
+       [&](const fs::path& target, std::string_view forbidden) { return stage.harmless_path(target, forbidden); }});
+  if (!injection) return std::move(injection).error();
   ArmInput input;
-  auto domains = domains_of(arm);
-  if (!domains) return std::move(domains).error();
-  if (!arm.guest.empty()) {
-    input.guest = "stand-in";
-    input.set_env.push_back(fmt::format("{}={}", shim::kGuestVariable, shim::format_settings(arm.guest)));
-  }
-  if (!arm.set.empty()) {
-    input.set_env.push_back(fmt::format("{}={}", shim::kSetVariable, shim::format_settings(arm.set)));
-  }
-  if (!domains->empty()) {
-    if (arm.shim.empty()) {
-      auto shim = find_shim(install, *domains->begin());
-      if (!shim) return std::move(shim).error();
-      input.shim = std::move(*shim);
-    } else {
-      // A path that leads nowhere is not refused: what the loader makes of it is for the treatment check to find.
-      input.shim = fs::absolute(suite_dir / arm.shim).lexically_normal();
-    }
-    auto preload = stage.harmless_path(input.shim, " :\t\n");
-    if (!preload) return std::move(preload).error();
-    input.set_env.push_back("LD_PRELOAD=" + *preload);
-  }
+  if (!arm.guest.empty()) input.guest = "stand-in";
+  for (const auto& [name, value] : injection->env) input.set_env.push_back(name + "=" + value);
   for (const auto& [name, value] : arm.env) input.set_env.push_back(name + "=" + value);
+  input.injected_files = std::move(injection->files);
+  input.injection_problem = std::move(injection->problem);
+  for (const std::string& domain : injection->domains) {
+    if (domain != "cpu") input.probe_domain = domain;  // ggml names its CPU library itself
+  }
   return input;
 }
 
@@ -127,8 +99,8 @@ std::vector<std::string> variants_beside(const fs::path& executable) {
   const fs::path folder = fs::canonical(executable, error).parent_path();
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() != ".so") continue;
-    const std::string variant = observe::cpu_variant(it->path().string());
-    if (!variant.empty()) variants.push_back(variant);
+    std::string variant(shim::cpu::variant_in_path(it->path().string()));
+    if (!variant.empty()) variants.push_back(std::move(variant));
   }
   std::sort(variants.begin(), variants.end());
   return variants;
@@ -167,21 +139,6 @@ Result<std::string> StageDir::harmless_path(const fs::path& target, std::string_
   return link.string();
 }
 
-const std::vector<std::string>& foreign_injection_variables() {
-  static const std::vector<std::string> kVariables{
-      "LD_PRELOAD",
-      "LD_AUDIT",
-      "DYLD_INSERT_LIBRARIES",
-      std::string(shim::kSetVariable),
-      std::string(shim::kGuestVariable),
-      "LUME_METAL_APPLE_FAMILY_MAX",
-      "LUME_METAL_MAX_THREADGROUP_MEMORY",
-      "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE",
-      "TART_METAL_APPLE_FAMILY_MAX",
-  };
-  return kVariables;
-}
-
 Result<Inputs> prepare_inputs(const suite::Suite& suite, const fs::path& suite_dir, const Install& install,
                               schema::DigestCache& digests, const Say& say) {
   Inputs inputs;
@@ -189,6 +146,7 @@ Result<Inputs> prepare_inputs(const suite::Suite& suite, const fs::path& suite_d
   if (!executable) return std::move(executable).error();
   inputs.executable = std::move(*executable);
   inputs.cpu_variants = variants_beside(inputs.executable);
+  inputs.hardware_features = shim::cpu::detect_cpu().usable();
   auto stage = StageDir::make();
   if (!stage) return std::move(stage).error();
   inputs.stage = std::move(*stage);
@@ -214,20 +172,20 @@ schema::ClosureRecord make_closure(const Inputs& inputs, const ModelInput& model
   schema::ClosureRecord closure;
   std::error_code error;
   const fs::path executable = fs::canonical(inputs.executable, error);
-  const fs::path shim = arm.shim.empty() ? fs::path() : fs::weakly_canonical(arm.shim, error);
+  std::set<fs::path> injected;
+  for (const fs::path& file : arm.injected_files) injected.insert(fs::weakly_canonical(file, error));
   const auto add = [&](const char* role, const fs::path& path) {
     if (auto artifact = digests.digest(path)) closure.members.push_back({role, std::move(*artifact), path.string()});
   };
   add("executable", executable);
   closure.members.push_back({"model", model.artifact, model.path.string()});
   for (const std::string& file : mapped_files) {
-    if (fs::path(file) == executable) continue;
-    if (!shim.empty() && fs::path(file) == shim) {
-      add("shim", file);
-    } else {
-      add(is_driver(fs::path(file).filename().string()) ? "driver" : "library", file);
-    }
+    if (fs::path(file) == executable || injected.contains(file)) continue;
+    add(is_driver(fs::path(file).filename().string()) ? "driver" : "library", file);
   }
+  // A manifest is never mapped, and a library was read by the loader even when it was unloaded again before anyone
+  // looked.
+  for (const fs::path& file : injected) add("shim", file);
   closure.id = schema::closure_id(closure);
   return closure;
 }

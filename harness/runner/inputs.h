@@ -13,6 +13,7 @@
 #include "harness/suite/suite.h"
 #include "schema/digest_cache.h"
 #include "schema/records.h"
+#include "shim/cpu/levels.h"
 
 namespace capbench::runner {
 
@@ -24,9 +25,11 @@ struct ModelInput {
 };
 
 struct ArmInput {
-  std::vector<std::string> set_env;  // injection and the arm's own variables
-  std::filesystem::path shim;        // empty: none
-  std::string guest;                 // "stand-in" or empty
+  std::vector<std::string> set_env;                   // injection and the arm's own variables
+  std::vector<std::filesystem::path> injected_files;  // shim libraries and layer manifests
+  std::string injection_problem;                      // why a shim cannot be put in place; empty: it can
+  std::string probe_domain;                           // its answers are probed under the same injection; or empty
+  std::string guest;                                  // "stand-in" or empty
 };
 
 // A folder for links with harmless names, removed at the end.
@@ -47,14 +50,12 @@ class StageDir {
 
 struct Inputs {
   std::filesystem::path executable;
-  std::vector<std::string> cpu_variants;  // of the CPU libraries beside the executable, sorted
-  std::vector<ModelInput> models;         // by index in the suite
+  std::vector<std::string> cpu_variants;        // of the CPU libraries beside the executable, sorted
+  shim::cpu::FeatureSet hardware_features = 0;  // what this machine executes
+  std::vector<ModelInput> models;               // by index in the suite
   std::vector<ArmInput> arms;
   std::unique_ptr<StageDir> stage;
 };
-
-// Variables that must not reach a trial from the harness's own environment: they would treat every arm alike.
-const std::vector<std::string>& foreign_injection_variables();
 
 // `say` gets a line for what takes time (writing a twin). Errors name the model, arm or program.
 Result<Inputs> prepare_inputs(const suite::Suite& suite, const std::filesystem::path& suite_dir, const Install& install,

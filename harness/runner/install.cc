@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <system_error>
 
 #include "base/file.h"
+#include "shim/common/toggles.h"
+#include "shim/vulkan/injection.h"
 
 namespace capbench::runner {
 namespace {
@@ -85,19 +88,37 @@ Result<fs::path> find_llama_bench(const Install& install, const std::string& wan
 }
 
 Result<fs::path> find_shim(const Install& install, std::string_view domain) {
-  const std::string file = "libcapshim_" + std::string(domain) + ".so";
-  std::vector<fs::path> candidates;
-  if (const std::string folder = variable("CAPBENCH_SHIM_DIR"); !folder.empty())
-    candidates.push_back(fs::path(folder) / file);
-  const fs::path program_dir = install.program.parent_path();
-  candidates.push_back(program_dir / ".." / ".." / "shim" / domain / file);
-  candidates.push_back(program_dir / ".." / "lib" / "capbench" / file);
-  std::error_code error;
-  for (const fs::path& candidate : candidates) {
-    if (fs::is_regular_file(candidate, error)) return fs::canonical(candidate, error);
+  const auto* const info = std::find_if(shim::kDomains.begin(), shim::kDomains.end(),
+                                        [&](const shim::DomainInfo& d) { return d.name == domain; });
+  if (info == shim::kDomains.end() || info->library.empty()) {
+    return Error{ErrorKind::kMachine, std::string(domain) + " shim", "not in this build", "another domain"};
   }
-  return Error{ErrorKind::kMachine, file, "the shim library is not built",
-               "`scripts/setup`, or name its folder in $CAPBENCH_SHIM_DIR"};
+  // What must lie in one folder. The loader finds a Vulkan layer through its manifest.
+  std::vector<std::string_view> files{info->library};
+  if (info->domain == shim::Domain::kVulkan) {
+    files.push_back(shim::vulkan::kShimManifest);
+    files.push_back(shim::vulkan::kGuestManifest);
+  }
+  std::vector<fs::path> folders;
+  const std::string named = variable("CAPBENCH_SHIM_DIR");
+  if (!named.empty()) {
+    folders.emplace_back(named);
+  } else {
+    const fs::path program_dir = install.program.parent_path();
+    folders.push_back(program_dir / ".." / ".." / "shim" / domain);
+    folders.push_back(program_dir / ".." / "lib" / "capbench");
+  }
+  std::error_code error;
+  for (const fs::path& folder : folders) {
+    const bool all_here = std::all_of(files.begin(), files.end(),
+                                      [&](std::string_view file) { return fs::is_regular_file(folder / file, error); });
+    // The folder's own links are followed, those of the files are not: the manifests must stay beside the library.
+    if (all_here) return fs::canonical(folder, error) / info->library;
+  }
+  return Error{ErrorKind::kMachine, std::string(info->library),
+               named.empty() ? "the shim library is not built" : "not in $CAPBENCH_SHIM_DIR (" + named + ")",
+               named.empty() ? "`scripts/setup`, or name its folder in $CAPBENCH_SHIM_DIR"
+                             : "name the folder that holds it, or unset the variable"};
 }
 
 }  // namespace capbench::runner

@@ -28,8 +28,8 @@ std::optional<std::filesystem::path> find_on_path(std::string_view name);
 Result<std::filesystem::path> find_llama_bench(const Install& install, const std::string& wanted,
                                                const std::filesystem::path& suite_dir);
 
-// The shim library for a domain ("cpu"). $CAPBENCH_SHIM_DIR, then beside the build of this program, then
-// ../lib/capbench.
+// The shim library for a domain ("cpu"), with its manifests beside it if it is a Vulkan layer. In $CAPBENCH_SHIM_DIR
+// and nowhere else if that is set; else beside the build of this program, then in ../lib/capbench.
 Result<std::filesystem::path> find_shim(const Install& install, std::string_view domain);
 
 }  // namespace capbench::runner

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "harness/observe/device.h"
 #include "harness/observe/ggml_log.h"
 #include "harness/runtime/llama_bench.h"
 
@@ -26,7 +27,7 @@ std::string signal_name(int signal) {
 }
 
 // "WHAT: its last words", or WHAT alone.
-std::string with_last_words(std::string what, const JobResult& job) {
+std::string with_last_words(const std::string& what, const JobResult& job) {
   const std::string words = observe::last_words(job.err);
   return words.empty() ? what : what + ": " + words;
 }
@@ -38,7 +39,8 @@ std::string signal_remedy(int signal) {
 }
 
 // How the process ended, before anything it printed is believed.
-Verdict verdict_of_end(const JobResult& job, const suite::Workload& workload, double limit_s) {
+Verdict verdict_of_end(const JobResult& job, const runtime::ParsedOutput& parsed, const suite::Workload& workload,
+                       double limit_s) {
   switch (job.ending) {
     case Ending::kNotStarted:
       return {"failed", fmt::format("could not be started: {}; try: `capbench doctor`", job.reason)};
@@ -59,7 +61,6 @@ Verdict verdict_of_end(const JobResult& job, const suite::Workload& workload, do
     return {"failed",
             with_last_words(fmt::format("exited {}; try: the command by hand with -v", job.exit_status), job)};
   }
-  const runtime::ParsedOutput parsed = runtime::parse_jsonl(job.out);
   if (!parsed.problem.empty()) return {"failed", parsed.problem + "; try: the command by hand"};
   if (job.out.find_first_not_of(" \t\r\n") == std::string::npos) {
     return {"failed", with_last_words("exited 0 but printed nothing; try: the command by hand with -v", job)};
@@ -69,13 +70,19 @@ Verdict verdict_of_end(const JobResult& job, const suite::Workload& workload, do
   return {"ok", ""};
 }
 
-// llama-bench exits 0 when its device is missing and it ran on the CPU.
-bool got_device(const suite::Arm& arm, const std::vector<schema::ResultRecord>& results) {
-  if (arm.device.empty() || arm.device == "none") return true;
-  for (const schema::ResultRecord& result : results) {
-    if (result.gpu_info.empty()) return false;
+// What the end and the output alone do not show: the wrong device, the wrong treatment. A process that ended by itself
+// and failed may have done so because of them; one that was stopped tells nothing.
+Verdict verdict_of_arm(Verdict end, const JobResult& job, const std::string& missing_device,
+                       const observe::TreatmentVerdict& treatment, const JudgeContext& context) {
+  const bool by_itself = job.ending == Ending::kExited || job.ending == Ending::kSignaled;
+  if (!by_itself) return end;
+  const std::string also = end.status == "ok" ? "" : fmt::format("; and it {}", end.reason);
+  if (!context.injection_problem.empty()) return {"invalid_treatment", treatment.reason + also};
+  if (!missing_device.empty()) {
+    return {"no_device", fmt::format("{}; try: `llama-bench --list-devices`{}", missing_device, also)};
   }
-  return true;
+  const bool wrong = treatment.treatment == "invalid" && (end.status == "ok" || treatment.contradicted);
+  return wrong ? Verdict{"invalid_treatment", treatment.reason + also} : end;
 }
 
 }  // namespace
@@ -87,20 +94,18 @@ void judge(const JobResult& job, const JudgeContext& context, double limit_s, sc
   trial.max_rss_bytes = job.max_rss_bytes;
   if (job.ending == Ending::kExited) trial.exit_status = job.exit_status;
   if (job.ending == Ending::kSignaled) trial.signal = job.signal;
-  trial.results = runtime::parse_jsonl(job.out).results;
+  runtime::ParsedOutput parsed = runtime::parse_jsonl(job.out);
 
-  observe::TreatmentVerdict treatment = observe::check_treatment(
-      context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features});
+  observe::TreatmentVerdict treatment =
+      observe::check_treatment(context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features,
+                                             context.probe, context.injection_problem});
   trial.treatment = treatment.treatment;
   trial.capabilities = std::move(treatment.capabilities);
   trial.quality = "unchecked";
 
-  Verdict verdict = verdict_of_end(job, context.workload, limit_s);
-  if (verdict.status == "ok" && !got_device(context.arm, trial.results)) {
-    verdict = {"no_device", fmt::format("asked for device {}, ran without a GPU; try: `llama-bench --list-devices`",
-                                        context.arm.device)};
-  }
-  if (verdict.status == "ok" && treatment.treatment == "invalid") verdict = {"invalid_treatment", treatment.reason};
+  Verdict verdict = verdict_of_arm(verdict_of_end(job, parsed, context.workload, limit_s), job,
+                                   observe::missing_device(context.arm, parsed.results, job.err), treatment, context);
+  trial.results = std::move(parsed.results);
   trial.status = std::move(verdict.status);
   trial.reason = std::move(verdict.reason);
 }

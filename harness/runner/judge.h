@@ -3,6 +3,7 @@
 #define CAPBENCH_HARNESS_RUNNER_JUDGE_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/observe/treatment.h"
@@ -18,6 +19,8 @@ struct JudgeContext {
   const suite::Arm& arm;
   std::vector<std::string> cpu_variants;
   shim::cpu::FeatureSet hardware_features;
+  std::string_view probe = {};              // what `capbench probe` printed in the arm's environment
+  std::string_view injection_problem = {};  // why the shim could not be put in place
 };
 
 // Fills in status, reason, treatment, results, capabilities, timing and the exit of `trial` from the job's end and

@@ -14,6 +14,7 @@
 
 #include "base/digest.h"
 #include "harness/observe/environment.h"
+#include "harness/runner/injection.h"
 #include "harness/runner/inputs.h"
 #include "harness/runner/judge.h"
 #include "harness/runner/machine_lock.h"
@@ -23,12 +24,10 @@
 #include "schema/canonical.h"
 #include "schema/digest_cache.h"
 #include "schema/identity.h"
-#include "shim/cpu/detect.h"
 
 namespace capbench::runner {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
@@ -76,10 +75,11 @@ schema::EnvironmentRecord environment_with_variables() {
 
 class Run {
  public:
-  Run(const suite::Suite& suite, schema::Store& store, const RunOptions& options, Progress& progress,
-      const StopSignal& stop, Inputs inputs, schema::DigestCache digests)
+  Run(const suite::Suite& suite, schema::Store& store, const Install& install, const RunOptions& options,
+      Progress& progress, const StopSignal& stop, Inputs inputs, schema::DigestCache digests)
       : suite_(suite),
         store_(store),
+        install_(install),
         options_(options),
         progress_(progress),
         stop_(stop),
@@ -98,10 +98,12 @@ class Run {
   bool is_missing(const suite::PlannedTrial& planned) const;
   bool cool_down();
   Result<target::Target*> target_of(const suite::Arm& arm);
+  const std::string& probe_of(std::size_t arm, target::Target& target);
   ProgressState progress_state(const std::string& running) const;
 
   const suite::Suite& suite_;
   schema::Store& store_;
+  const Install& install_;
   const RunOptions& options_;
   Progress& progress_;
   const StopSignal& stop_;
@@ -112,6 +114,7 @@ class Run {
   std::vector<suite::PlannedTrial> plan_;
   Journal journal_;
   std::map<std::string, std::unique_ptr<target::Target>> targets_;
+  std::map<std::size_t, std::string> probes_;                 // by arm: what a probe printed there
   std::map<std::string, std::pair<nanoseconds, int>> walls_;  // by trial key: total and count, for the estimate
   Clock::time_point started_ = Clock::now();
   std::size_t done_ = 0;
@@ -276,6 +279,25 @@ ProgressState Run::progress_state(const std::string& running) const {
   return state;
 }
 
+// Once for each arm: a process of our own asks the same questions under the same injection.
+const std::string& Run::probe_of(std::size_t arm, target::Target& target) {
+  const auto [it, is_new] = probes_.try_emplace(arm);
+  const ArmInput& input = inputs_.arms[arm];
+  if (!is_new || input.probe_domain.empty() || target.kind() != "local") return it->second;
+  target::Job job;
+  job.argv = {install_.program.string(), "probe", input.probe_domain, "--format", "json"};
+  job.set_env = input.set_env;
+  job.unset_env = foreign_injection_variables();
+  job.time_limit = std::chrono::minutes(1);
+  target::JobWatch watch;
+  watch.stop_fd = stop_.fd();
+  auto result = target.run(job, watch);
+  // Without an answer the other evidence must do: the probe is not what is measured.
+  const bool answered = result.ok() && result->ending == target::Ending::kExited && result->exit_status == 0;
+  if (answered) it->second = std::move(result->out);
+  return it->second;
+}
+
 Status Run::run_trial(const suite::PlannedTrial& planned) {
   const suite::Arm& arm = suite_.arms[planned.arm];
   const suite::Workload& workload = suite_.workloads[planned.workload];
@@ -284,6 +306,8 @@ Status Run::run_trial(const suite::PlannedTrial& planned) {
   const ModelInput& model_input = inputs_.models[planned.model];
   auto target = target_of(arm);
   if (!target) return std::move(target).error();
+
+  const std::string& probe = probe_of(planned.arm, **target);
 
   target::Job job;
   job.argv = runtime::llama_bench_argv(inputs_.executable.string(), model_input.argument, workload, arm);
@@ -316,7 +340,8 @@ Status Run::run_trial(const suite::PlannedTrial& planned) {
   trial.position = static_cast<std::int64_t>(planned.position);
   trial.argv = job.argv;
   trial.environment_set = job.set_env;
-  judge(*job_result, {workload, arm, inputs_.cpu_variants, shim::cpu::detect_cpu().usable()},
+  judge(*job_result,
+        {workload, arm, inputs_.cpu_variants, inputs_.hardware_features, probe, arm_input.injection_problem},
         suite_.protocol.time_limit_s, trial);
   Attempt& attempt = journal_[cell_key(suite_, planned)];
   trial.attempt = attempt.number + 1;
@@ -365,7 +390,7 @@ Result<RunSummary> run_suite(const suite::Suite& suite, const std::filesystem::p
   auto inputs =
       prepare_inputs(suite, suite_dir, install, digests, [&](const std::string& line) { progress.message(line); });
   if (!inputs) return std::move(inputs).error();
-  return Run(suite, store, options, progress, stop, std::move(*inputs), std::move(digests)).execute();
+  return Run(suite, store, install, options, progress, stop, std::move(*inputs), std::move(digests)).execute();
 }
 
 }  // namespace capbench::runner

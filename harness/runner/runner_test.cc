@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "base/file.h"
+#include "harness/runner/injection.h"
 #include "harness/runner/inputs.h"
 #include "harness/runner/install.h"
 #include "harness/runner/judge.h"
@@ -67,6 +69,114 @@ TEST(Judge, ATrialWithoutItsDeviceIsNotMerelySlow) {
   suite::Arm arm;
   arm.device = "Vulkan0";
   EXPECT_EQ(judged(ended(0, kRow), arm).status, "no_device");
+}
+
+TEST(Judge, AWrongTreatmentExplainsAFailure) {
+  // The process says itself that nothing was applied, and then fails.
+  suite::Arm arm;
+  arm.set = {{"vulkan.shader_float16", "on"}};
+  const std::string refused =
+      R"(capshim: {"domain":"vulkan","version":"1","pid":1,"roles":["shim"],"capabilities":{},"error":"no guest"})"
+      "\n";
+  const auto failed = judged(ended(1, "", refused + "last words\n"), arm);
+  EXPECT_EQ(failed.status, "invalid_treatment");
+  EXPECT_THAT(failed.reason, HasSubstr("no guest"));
+  EXPECT_THAT(failed.reason, HasSubstr("last words"));
+  // Without a line the failure may have come first.
+  EXPECT_EQ(judged(ended(1, ""), arm).status, "failed");
+  // What is known beforehand needs no line, and goes before a missing device.
+  suite::Workload workload;
+  workload.n_prompt = {8};
+  workload.repetitions = 1;
+  schema::TrialRecord trial;
+  judge(ended(0, kRow), {workload, arm, {}, 0, "", "the shim cannot be loaded: gone"}, 2.5, trial);
+  EXPECT_EQ(trial.status, "invalid_treatment");
+  EXPECT_EQ(trial.treatment, "invalid");
+  // A trial that was stopped tells nothing.
+  target::JobResult stopped;
+  stopped.ending = target::Ending::kInterrupted;
+  stopped.err = refused;
+  EXPECT_EQ(judged(stopped, arm).status, "killed");
+}
+
+TEST(Judge, ADeviceThatLlamaBenchRefusesIsMissing) {
+  suite::Arm arm;
+  arm.device = "Vulkan3";
+  const auto refused = judged(ended(1, "", "error: invalid device: Vulkan3\nerror: invalid parameter\n"), arm);
+  EXPECT_EQ(refused.status, "no_device");
+  EXPECT_THAT(refused.reason, HasSubstr("Vulkan3"));
+}
+
+InjectionPlaces places(const fs::path& folder) {
+  return {[folder](std::string_view domain) -> Result<fs::path> {
+            if (folder.empty()) return Error{ErrorKind::kMachine, "libx.so", "not there", "build it"};
+            return folder / ("libcapshim_" + std::string(domain) + ".so");
+          },
+          [](const fs::path& target, std::string_view) -> Result<std::string> { return target.string(); }};
+}
+
+TEST(Injection, PutsEachDomainInPlace) {
+  suite::Arm arm;
+  arm.guest = {{"cpu.isa", "x64"}, {"vulkan.shader_float16", "off"}};
+  arm.set = {{"vulkan.shader_float16", "on"}};
+  const auto both = make_injection(arm, "/s", places("/shims"));
+  ASSERT_TRUE(both.ok()) << to_string(both.error());
+  EXPECT_EQ(both->env.at("LD_PRELOAD"), "/shims/libcapshim_cpu.so");
+  EXPECT_EQ(both->env.at("CAPSHIM_GUEST"), "cpu.isa=x64,vulkan.shader_float16=off");
+  EXPECT_EQ(both->env.at("CAPSHIM_SET"), "vulkan.shader_float16=on");
+  EXPECT_THAT(both->env.at("VK_LAYER_PATH"), HasSubstr(":/shims/"));  // two manifests, the shim's first
+  EXPECT_EQ(both->domains, (std::set<std::string>{"cpu", "vulkan"}));
+  EXPECT_EQ(both->files.size(), 4U);
+  EXPECT_EQ(both->problem, "");
+  // One file cannot serve two domains.
+  arm.shim = "x.so";
+  EXPECT_FALSE(make_injection(arm, "/s", places("/shims")).ok());
+  arm.guest.erase("cpu.isa");
+  const auto own = make_injection(arm, "/s", places("/shims"));
+  ASSERT_TRUE(own.ok());
+  EXPECT_THAT(own->env.at("VK_LAYER_PATH"), ::testing::StartsWith("/s/"));
+  EXPECT_FALSE(own->env.contains("LD_PRELOAD"));
+}
+
+TEST(Injection, AMissingShimIsTheArmsProblemAndABadLevelTheSuites) {
+  suite::Arm arm;
+  arm.name = "a";
+  arm.set = {{"vulkan.shader_float16", "on"}};
+  const auto missing = make_injection(arm, "/s", places(""));
+  ASSERT_TRUE(missing.ok());
+  EXPECT_THAT(missing->problem, HasSubstr("libx.so: not there"));
+  arm.set = {{"vulkan.shader_float16", "maybe"}};
+  const auto bad = make_injection(arm, "/s", places("/shims"));
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(to_string(bad.error()), HasSubstr("vulkan.shader_float16"));
+}
+
+TEST(Injection, SpeaksThePublishedShimsLanguage) {
+  const std::map<std::string, std::string> set{
+      {"metal.apple_family", "1009"}, {"metal.max_threadgroup_memory", "65536"}, {"metal.bfloat", "on"}};
+  const auto lume = published_shim_variables("/x/LumeMetalCapabilities.dylib", set);
+  EXPECT_EQ(lume.size(), 2U);
+  EXPECT_EQ(lume.at("LUME_METAL_APPLE_FAMILY_MAX"), "1009");
+  EXPECT_EQ(published_shim_variables("/x/TartMetalCapabilities.dylib", set).at("TART_METAL_MAX_THREADGROUP_MEMORY"),
+            "65536");
+  EXPECT_TRUE(published_shim_variables("/x/libcapshim_metal.dylib", set).empty());
+}
+
+TEST(Install, FindsAShimOnlyInTheFolderThatIsNamed) {
+  const fs::path dir = fs::path(::testing::TempDir()) / "shims";
+  fs::create_directories(dir);
+  ASSERT_TRUE(replace_file(dir / "libcapshim_vulkan.so", "x").ok());
+  ::setenv("CAPBENCH_SHIM_DIR", dir.c_str(), 1);
+  const auto without_manifests = find_shim({}, "vulkan");
+  ASSERT_FALSE(without_manifests.ok());
+  EXPECT_THAT(to_string(without_manifests.error()), HasSubstr("$CAPBENCH_SHIM_DIR"));
+  ASSERT_TRUE(replace_file(dir / "VkLayer_capshim.json", "{}").ok());
+  ASSERT_TRUE(replace_file(dir / "VkLayer_capshim_guest.json", "{}").ok());
+  EXPECT_EQ(*find_shim({}, "vulkan"), fs::canonical(dir) / "libcapshim_vulkan.so");
+  EXPECT_FALSE(find_shim({}, "cpu").ok());
+  EXPECT_FALSE(find_shim({}, "nonsense").ok());
+  ::unsetenv("CAPBENCH_SHIM_DIR");
 }
 
 TEST(Judge, KeepsRowsMeasuredBeforeAFailure) {

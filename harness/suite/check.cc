@@ -154,7 +154,8 @@ std::optional<Complaint> check_environment_name(std::string_view name) {
   if (name.starts_with("CAPSHIM_")) {
     return Complaint{in_quotes(name) + " is set by capbench", R"("set" and "guest" of the arm)"};
   }
-  if (name == "LD_PRELOAD" || name == "DYLD_INSERT_LIBRARIES") {
+  if (name == "LD_PRELOAD" || name == "DYLD_INSERT_LIBRARIES" || name == "VK_LAYER_PATH" ||
+      name == "VK_INSTANCE_LAYERS") {
     return Complaint{in_quotes(name) + " is set by capbench, which loads the shim with it",
                      "\"shim\" of the arm to load another shim"};
   }

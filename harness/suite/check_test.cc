@@ -41,8 +41,8 @@ TEST(CheckEnvironmentName, KeepsInjectionToCapbench) {
   for (const char* good : {"GGML_VK_VISIBLE_DEVICES", "_x", "LD_LIBRARY_PATH", "CAPSHIM"}) {
     EXPECT_FALSE(check_environment_name(good).has_value()) << good;
   }
-  for (const char* bad :
-       {"", "1A", "A-B", "A=B", "A B", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "CAPSHIM_SET", "CAPSHIM_"}) {
+  for (const char* bad : {"", "1A", "A-B", "A=B", "A B", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "VK_LAYER_PATH",
+                          "VK_INSTANCE_LAYERS", "CAPSHIM_SET", "CAPSHIM_"}) {
     EXPECT_TRUE(check_environment_name(bad).has_value()) << bad;
   }
 }

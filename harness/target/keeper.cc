@@ -32,11 +32,11 @@ std::int64_t to_ns(const timeval& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
+// As exec takes them. Valid as long as the strings are.
+std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
   result.reserve(strings.size() + 1);
-  // exec takes char* for historical reasons and does not write through it.
-  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
+  for (std::string& s : strings) result.push_back(s.data());
   result.push_back(nullptr);
   return result;
 }
@@ -191,7 +191,7 @@ void send_message(int socket, const KeeperMessage& message) {
 
 }  // namespace
 
-Result<KeptJob> start_kept_job(const std::vector<std::string>& argv, const std::vector<std::string>& environment) {
+Result<KeptJob> start_kept_job(std::vector<std::string> argv, std::vector<std::string> environment) {
   auto out = make_pipe();
   if (!out) return std::move(out).error();
   auto err = make_pipe();

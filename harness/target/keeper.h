@@ -42,7 +42,7 @@ struct KeptJob {
 
 // Starts `argv[0]` with exactly this environment; stdin is /dev/null.
 // The calling process must have one thread (it forks without an exec in between).
-Result<KeptJob> start_kept_job(const std::vector<std::string>& argv, const std::vector<std::string>& environment);
+Result<KeptJob> start_kept_job(std::vector<std::string> argv, std::vector<std::string> environment);
 
 // Asks the keeper to end the job: SIGTERM to its process group, SIGKILL a second later.
 void end_kept_job(const KeptJob& job);
