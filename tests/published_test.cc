@@ -1,0 +1,83 @@
+// Every number of a published finding is printed by a command in it: the commands are run again here, as written.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "schema/store.h"
+#include "tests/support/command.h"
+
+namespace capbench::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Quote {
+  std::string command;
+  std::string output;
+};
+
+// The blocks "```console", "$ COMMAND", output, "```".
+std::vector<Quote> quotes(const std::string& text) {
+  const std::string opening = "```console\n$ ";
+  std::vector<Quote> found;
+  for (std::size_t at = text.find(opening); at != std::string::npos; at = text.find(opening, at)) {
+    at += opening.size();
+    const std::size_t line = text.find('\n', at);
+    const std::size_t end = text.find("```", line);
+    if (line == std::string::npos || end == std::string::npos) break;
+    found.push_back({text.substr(at, line - at), text.substr(line + 1, end - line - 1)});
+  }
+  return found;
+}
+
+std::vector<fs::path> findings() {
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator("reports/published")) {
+    if (fs::exists(entry.path() / "README.md")) folders.push_back(fs::absolute(entry.path()));
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+TEST(PublishedFindings, EveryCommandPrintsWhatIsQuoted) {
+  if (run_command({{"/bin/sh", "-c", "command -v sqlite3"}, {}}).exit_status != 0) GTEST_SKIP() << "no sqlite3 program";
+  const std::string path =
+      fs::path(capbench_program()).parent_path().string() + ":" + (std::getenv("PATH") ? std::getenv("PATH") : "");
+  std::size_t checked = 0;
+  for (const fs::path& folder : findings()) {
+    const auto text = read_file(folder / "README.md");
+    ASSERT_TRUE(text.ok());
+    for (const Quote& quote : quotes(*text)) {
+      const auto result = run_command(
+          {{"/bin/sh", "-c", "cd \"$FINDING\" && " + quote.command}, {{"PATH", path}, {"FINDING", folder.string()}}});
+      EXPECT_EQ(result.exit_status, 0) << quote.command << "\n" << result.err;
+      EXPECT_EQ(result.out, quote.output) << folder << "\n" << quote.command;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 0U);
+}
+
+TEST(PublishedFindings, EveryStoreIsWhole) {
+  for (const fs::path& folder : findings()) {
+    auto store = schema::Store::open(folder / "results.db", schema::OpenMode::kReadOnly);
+    ASSERT_TRUE(store.ok()) << to_string(store.error());
+    EXPECT_TRUE(store->check_integrity().ok());
+    const auto trials = store->trials({});
+    ASSERT_TRUE(trials.ok());
+    EXPECT_FALSE(trials->empty());
+    for (const schema::TrialView& view : *trials) {
+      EXPECT_EQ(view.trial.status, "ok");
+      EXPECT_EQ(view.trial.treatment, "proven");
+      EXPECT_TRUE(store->blob(view.trial.stdout_sha256).ok());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace capbench::testing
