@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "shim/common/evidence.h"
+#include "shim/common/testing/run.h"
 #include "shim/cpu/detect.h"
 #include "shim/cpu/execute.h"
 #include "shim/cpu/levels.h"
-#include "shim/cpu/testing/run.h"
 
 namespace capbench::shim::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "shim/cpu/testing/run.h"
+#include "shim/common/testing/run.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-namespace capbench::shim::cpu {
+namespace capbench::shim {
 namespace {
 
 std::string scratch(const std::string& suffix) {
@@ -67,4 +67,4 @@ std::string runfile(const std::string& path) {
   return std::filesystem::absolute(path).string();
 }
 
-}  // namespace capbench::shim::cpu
+}  // namespace capbench::shim
