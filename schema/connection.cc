@@ -132,8 +132,11 @@ Result<Connection> Connection::open_for_reading(const fs::path& path, std::chron
                  "measure something first (`capbench run SUITE`), or name another store with --db"};
   }
   if (*content == Content::kOlder) {
-    return Error{ErrorKind::kUsage, path.string(), "written by an older capbench",
-                 "run a command that writes to it, such as `capbench import`, which brings it up to date"};
+    // Read through a copy that is brought up to date; the file stays as it is.
+    Result<Database> copy = connection.database_.copy_to_memory();
+    if (!copy) return copy.error();
+    if (Status status = migrate(*copy, migrations()); !status) return std::move(status).error();
+    return Connection(std::move(*copy), OpenMode::kReadOnly);
   }
   return connection;
 }

@@ -119,6 +119,7 @@ struct TrialRecord {
   std::vector<std::string> environment_set;  // NAME=VALUE, what the arm added
   std::string stdout_sha256;                 // of the raw bytes; the store holds them
   std::string stderr_sha256;
+  std::string probe_sha256;  // of what a probe printed under the same injection; empty: none ran
   std::vector<ResultRecord> results;
   std::vector<CapabilityRecord> capabilities;
 };

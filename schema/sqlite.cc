@@ -165,6 +165,20 @@ std::string_view Statement::bytes(int column) const {
   return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
 }
 
+namespace {
+
+// A hostile file must not make anything happen when it is read or written. (TRUSTED_SCHEMA would be one more fence, but
+// SQLite 3.40 then takes its own JSON functions in our views and rules for unsafe. No function of ours is registered.)
+void fence(sqlite3* handle) {
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  // "text" in double quotes is an identifier, never a string.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
+}
+
+}  // namespace
+
 Result<Database> Database::open(const std::filesystem::path& path, Access access, std::chrono::milliseconds patience) {
   std::error_code failure;
   const std::filesystem::path absolute = std::filesystem::absolute(path, failure);
@@ -196,15 +210,24 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
   if (code != SQLITE_OK) return database.error(code);
   const auto milliseconds = patience.count();
   sqlite3_busy_timeout(handle, milliseconds > INT_MAX ? INT_MAX : static_cast<int>(milliseconds));
-  // A hostile file must not make anything happen when it is read or written. (TRUSTED_SCHEMA would be one more fence,
-  // but SQLite 3.40 then takes its own JSON functions in our views and rules for unsafe. No function of ours is
-  // registered.)
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  // "text" in double quotes is an identifier, never a string.
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
+  fence(handle);
   return database;
+}
+
+Result<Database> Database::copy_to_memory() const {
+  Database copy;
+  copy.path_ = std::make_unique<std::filesystem::path>(*path_);  // errors name the file
+  sqlite3* handle = nullptr;
+  int code = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE, nullptr);
+  copy.handle_.reset(handle);
+  if (code != SQLITE_OK) return copy.error(code);
+  fence(handle);
+  sqlite3_backup* backup = sqlite3_backup_init(handle, "main", handle_.get(), "main");
+  if (backup == nullptr) return copy.error(sqlite3_errcode(handle));
+  code = sqlite3_backup_step(backup, -1);
+  const int finished = sqlite3_backup_finish(backup);
+  if (code != SQLITE_DONE) return copy.error(finished != SQLITE_OK ? finished : code);
+  return copy;
 }
 
 Error Database::error(int code) const {

@@ -73,6 +73,9 @@ class Database {
   // earlier than the first statement, so success says little.
   static Result<Database> open(const std::filesystem::path& path, Access access, std::chrono::milliseconds patience);
 
+  // A copy in memory, which goes away with the connection.
+  Result<Database> copy_to_memory() const;
+
   // Runs every statement of `sql`.
   Status exec(const std::string& sql);
   Result<Statement> prepare(std::string_view sql);

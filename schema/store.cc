@@ -156,13 +156,13 @@ Status check_references(Database& database, const TrialRecord& trial) {
                 "store it as the next attempt");
 }
 
-Status insert_trial(Database& database, const TrialRecord& trial, const Raw& out, const Raw& err) {
+Status insert_trial(Database& database, const TrialRecord& trial, const Raw& out, const Raw& err, const Raw& probe) {
   Result<Statement> prepared = database.prepare(
       "INSERT INTO trial (id, run_id, suite_id, environment_id, closure_id, arm, mode, target, guest, workload, model, "
       "model_kind, block, position, attempt, status, reason, treatment, quality, started_at, wall_ns, user_ns, "
       "system_ns, "
-      "max_rss_bytes, exit_status, signal, argv, environment_set, stdout_sha256, stderr_sha256) "
-      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+      "max_rss_bytes, exit_status, signal, argv, environment_set, stdout_sha256, stderr_sha256, probe_sha256) "
+      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   if (!prepared) return prepared.error();
   Statement& insert = *prepared;
   insert.bind(trial.id).bind(trial.run_id).bind(trial.suite_id);
@@ -180,7 +180,7 @@ Status insert_trial(Database& database, const TrialRecord& trial, const Raw& out
     }
   }
   insert.bind(json_list(trial.argv)).bind(json_list(trial.environment_set));
-  return insert.bind_or_null(out.sha256).bind_or_null(err.sha256).run();
+  return insert.bind_or_null(out.sha256).bind_or_null(err.sha256).bind_or_null(probe.sha256).run();
 }
 
 Status insert_results(Database& database, const TrialRecord& trial) {
@@ -321,7 +321,8 @@ Status Store::put_run(const RunRecord& run) {
   return transaction->commit();
 }
 
-Status Store::put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr) {
+Status Store::put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr,
+                        std::string_view raw_probe) {
   if (Status status = check_trial(trial); !status) return status;
   Database& database = state_->connection.database();
   constexpr std::string_view kHeld = "SELECT 1 FROM trial WHERE id = ?";
@@ -334,6 +335,8 @@ Status Store::put_trial(const TrialRecord& trial, std::string_view raw_stdout, s
   if (!out) return out.error();
   const Result<Raw> err = prepare_raw(database, trial, "stderr", trial.stderr_sha256, raw_stderr);
   if (!err) return err.error();
+  const Result<Raw> probe = prepare_raw(database, trial, "probe", trial.probe_sha256, raw_probe);
+  if (!probe) return probe.error();
   Result<Transaction> transaction = state_->connection.begin_write();
   if (!transaction) return transaction.error();
   const Result<bool> held = exists(database, kHeld, trial.id);  // another program may have been faster
@@ -342,7 +345,8 @@ Status Store::put_trial(const TrialRecord& trial, std::string_view raw_stdout, s
   if (Status status = check_references(database, trial); !status) return status;
   if (Status status = insert_raw(database, *out); !status) return status;
   if (Status status = insert_raw(database, *err); !status) return status;
-  if (Status status = insert_trial(database, trial, *out, *err); !status) return status;
+  if (Status status = insert_raw(database, *probe); !status) return status;
+  if (Status status = insert_trial(database, trial, *out, *err, *probe); !status) return status;
   if (Status status = insert_results(database, trial); !status) return status;
   if (Status status = insert_capabilities_and_flags(database, trial); !status) return status;
   return transaction->commit();
@@ -362,7 +366,7 @@ Status Store::exclude_trial(std::string_view id_or_prefix, std::string_view why)
   if (!find) return find.error();
   const Result<bool> first = find->bind(id_or_prefix).step();
   if (!first) return first.error();
-  if (!*first) return error("no such trial", "look its id up in `capbench export --format jsonl`");
+  if (!*first) return error("no such trial", "look its id up: `capbench exclude --help` shows how");
   const std::string id = find->text(0);
   const std::string status = find->text(1);
   const std::string former = find->text(2);

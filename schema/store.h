@@ -56,11 +56,12 @@ class Store {
   Status put_closure(const ClosureRecord& closure);
   Status put_run(const RunRecord& run);  // a second put updates state and planned_trials
   // One transaction: raw output first, then trial, results and capabilities. All or nothing. Run, suite, environment
-  // and closure must be there already. An empty stdout_sha256 or stderr_sha256 is computed, unless there are no bytes
+  // and closure must be there already. An empty digest of raw output is computed, unless there are no bytes
   // either: then the output counts as withheld. A digest that is not that of the bytes is an error, and so is a second
   // trial in the same place (run, arm, workload, model, block, attempt). Bytes that are not UTF-8 in argv and
   // environment_set are kept as U+FFFD.
-  Status put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr);
+  Status put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr,
+                   std::string_view raw_probe = {});
   // Marks, never deletes: status "excluded", the former status and `why` kept in reason. Unknown id or unique prefix:
   // an error.
   Status exclude_trial(std::string_view id_or_prefix, std::string_view why);

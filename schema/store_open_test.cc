@@ -67,6 +67,31 @@ TEST(StoreOpen, TakesAnEmptyFileForANewStore) {
   make_store(folder / "empty.db");
 }
 
+TEST(StoreOpen, ReadsAnOlderStoreWithoutChangingIt) {
+  const Folder folder;
+  const fs::path path = folder / "old.db";
+  {
+    Database database = must(Database::open(path, Database::Access::kCreate, milliseconds(50)));
+    ASSERT_TRUE(migrate(database, migrations().first(1)).ok());
+    ASSERT_TRUE(
+        database
+            .exec("INSERT INTO run VALUES ('r', 's', 'm', '1', '2026-01-01T00:00:00.000Z', '0.1.0', 'complete', "
+                  "1)")
+            .ok());
+  }
+  const std::string bytes = must(read_file(path));
+  {
+    Store store = must(Store::open(path, OpenMode::kReadOnly));
+    ASSERT_EQ(must(store.runs("")).size(), 1U);
+    EXPECT_TRUE(must(store.trials({})).empty());  // asks for columns that the file does not have
+    EXPECT_FALSE(store.exclude_trial("r", "no").ok());
+  }
+  EXPECT_EQ(must(read_file(path)), bytes);
+  ASSERT_EQ(must(must(Store::open(path, OpenMode::kCreate)).runs("")).size(), 1U);
+  Database database = must(Database::open(path, Database::Access::kRead, milliseconds(50)));
+  EXPECT_EQ(*database.integer("PRAGMA user_version"), migrations().back().version);
+}
+
 TEST(StoreOpen, TakesAnyNameForAFile) {
   const Folder folder;
   for (const char* name : {":memory:", "file:x?mode=memory", "a b%20#?.db"}) {

@@ -118,6 +118,7 @@ Result<TrialView> read_trial(const Database& database, const Statement& row) {
   trial.environment_set = std::move(*environment_set);
   trial.stdout_sha256 = text();
   trial.stderr_sha256 = text();
+  trial.probe_sha256 = text();
   view.suite_name = text();
   view.machine_id = text();
   view.machine_label = text();
@@ -193,19 +194,20 @@ Status read_flags(Database& database, const Where& where, const Index& index, st
 
 Result<std::vector<TrialView>> read_trials(Database& database, const TrialFilter& filter) {
   const Where w = where(filter);
-  Result<Statement> rows = prepare(
-      database,
-      "SELECT t.id, t.run_id, t.suite_id, t.environment_id, t.closure_id, t.arm, t.mode, t.target, t.guest, "
-      "t.workload, "
-      "t.model, t.model_kind, t.block, t.position, t.attempt, t.status, t.reason, t.treatment, t.quality, "
-      "t.started_at, "
-      "t.wall_ns, t.user_ns, t.system_ns, t.max_rss_bytes, t.exit_status, t.signal, t.argv, t.environment_set, "
-      "t.stdout_sha256, t.stderr_sha256, s.name, coalesce(e.machine_id, u.machine_id), e.machine_label, e.is_virtual, "
-      "(SELECT m.sha256 FROM closure_member AS m WHERE m.closure_id = t.closure_id AND m.role = 'executable' "
-      "ORDER BY m.ordinal LIMIT 1) "
-      "FROM trial AS t JOIN suite AS s ON s.id = t.suite_id JOIN run AS u ON u.id = t.run_id "
-      "LEFT JOIN environment AS e ON e.id = t.environment_id",
-      w, " ORDER BY u.started_at, t.run_id, t.position, t.attempt, t.id");
+  Result<Statement> rows =
+      prepare(database,
+              "SELECT t.id, t.run_id, t.suite_id, t.environment_id, t.closure_id, t.arm, t.mode, t.target, t.guest, "
+              "t.workload, "
+              "t.model, t.model_kind, t.block, t.position, t.attempt, t.status, t.reason, t.treatment, t.quality, "
+              "t.started_at, "
+              "t.wall_ns, t.user_ns, t.system_ns, t.max_rss_bytes, t.exit_status, t.signal, t.argv, t.environment_set, "
+              "t.stdout_sha256, t.stderr_sha256, t.probe_sha256, s.name, coalesce(e.machine_id, u.machine_id), "
+              "e.machine_label, e.is_virtual, "
+              "(SELECT m.sha256 FROM closure_member AS m WHERE m.closure_id = t.closure_id AND m.role = 'executable' "
+              "ORDER BY m.ordinal LIMIT 1) "
+              "FROM trial AS t JOIN suite AS s ON s.id = t.suite_id JOIN run AS u ON u.id = t.run_id "
+              "LEFT JOIN environment AS e ON e.id = t.environment_id",
+              w, " ORDER BY u.started_at, t.run_id, t.position, t.attempt, t.id");
   if (!rows) return rows.error();
   std::vector<TrialView> views;
   Index index;

@@ -66,6 +66,19 @@ TEST_F(StoreTest, GivesBackEveryMemberOfATrial) {
   EXPECT_TRUE(good(store_.check_integrity()));
 }
 
+TEST_F(StoreTest, KeepsWhatTheProbePrinted) {
+  TrialRecord trial = testing::trial(setting_, "stock", 0);
+  ASSERT_TRUE(good(store_.put_trial(trial, testing::raw_stdout(0), testing::raw_stderr(), "{\"probe\":1}\n")));
+  const auto views = all();
+  ASSERT_EQ(views.size(), 1U);
+  EXPECT_EQ(views[0].trial.probe_sha256, sha256("{\"probe\":1}\n"));
+  EXPECT_EQ(*store_.blob(views[0].trial.probe_sha256), "{\"probe\":1}\n");
+  trial.id = sha256("another");
+  trial.block = 1;
+  trial.probe_sha256 = sha256("something else");
+  EXPECT_FALSE(store_.put_trial(trial, testing::raw_stdout(0), testing::raw_stderr(), "{\"probe\":1}\n").ok());
+}
+
 TEST_F(StoreTest, GivesBackATrialThatNeverStarted) {
   TrialRecord trial;
   trial.run_id = setting_.run.id;

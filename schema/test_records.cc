@@ -213,6 +213,7 @@ std::string describe(const TrialRecord& t) {
                     t.environment_set,
                     t.stdout_sha256,
                     t.stderr_sha256,
+                    t.probe_sha256,
                     results,
                     capabilities};
   return all.dump();

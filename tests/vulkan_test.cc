@@ -104,6 +104,13 @@ TEST_F(VulkanRun, EveryArmIsProvenAndEveryFileNamed) {
       if (member.role == "shim") shims.insert(member.artifact.name);
     }
     EXPECT_EQ(shims, expected.at(arm)) << arm;
+    // What the probe said is kept as it said it; an arm without settings needs none.
+    EXPECT_EQ(trial.probe_sha256.empty(), arm == "bare-metal");
+    if (trial.probe_sha256.empty()) continue;
+    const auto probe = store->blob(trial.probe_sha256);
+    ASSERT_TRUE(probe.ok());
+    EXPECT_EQ(json::parse(*probe)["devices"][0]["capabilities"]["vulkan.shader_float16"],
+              arm == "stock" ? "off" : "on");
   }
 }
 

@@ -6,7 +6,9 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "models/catalog.h"
 #include "schema/store.h"
+#include "shim/common/evidence.h"
 
 namespace capbench::cli {
 
@@ -31,6 +33,33 @@ int write_output(const std::string& out, std::string_view text) {
   return 0;
 }
 
+namespace {
+
+// What the suite's grammar does not know: the capabilities' names and levels, and the catalog.
+Status check_words(const suite::Suite& suite) {
+  const auto at = [](const std::string& path, Error error) {
+    error.what = error.what.empty() ? path : path + ": " + error.what;
+    return error;
+  };
+  for (std::size_t i = 0; i < suite.models.size(); ++i) {
+    if (suite.models[i].like.empty()) continue;
+    auto shape = models::find_shape(suite.models[i].like);
+    if (!shape) return at("$.models[" + std::to_string(i) + "].like", std::move(shape).error());
+  }
+  for (std::size_t i = 0; i < suite.arms.size(); ++i) {
+    const std::string arm = "$.arms[" + std::to_string(i) + "].";
+    if (Status status = shim::check_settings(suite.arms[i].guest); !status) {
+      return at(arm + "guest", std::move(status).error());
+    }
+    if (Status status = shim::check_settings(suite.arms[i].set); !status) {
+      return at(arm + "set", std::move(status).error());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<LoadedSuite> load_suite(const std::string& path) {
   auto text = read_file(path, 1U << 20U);
   if (!text) return std::move(text).error();
@@ -39,6 +68,11 @@ Result<LoadedSuite> load_suite(const std::string& path) {
     Error error = std::move(suite).error();
     error.what = error.what.empty() ? path : path + ": " + error.what;
     if (error.remedy.empty()) error.remedy = "correct that member; suites/README.md describes each";
+    return error;
+  }
+  if (Status status = check_words(*suite); !status) {
+    Error error = std::move(status).error();
+    error.what = path + ": " + error.what;
     return error;
   }
   std::error_code ignored;

@@ -31,6 +31,7 @@ void add_models(CLI::App& app, Session& session);
 void add_probe(CLI::App& app, Session& session);
 void add_shim(CLI::App& app, Session& session);
 void add_inspect(CLI::App& app, Session& session);
+void add_explain(CLI::App& app, Session& session);
 
 // Prints "capbench: ERROR" to stderr and returns its exit status.
 int fail(const Error& error);

@@ -21,6 +21,9 @@ struct Options {
 };
 
 int exclude(const Options& options) {
+  if (options.why.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return fail({ErrorKind::kUsage, "--why", "it is empty", "say in a few words what was wrong with the trial"});
+  }
   auto path = store_path(options.db, false);
   if (!path) return fail(path.error());
   // Opening for writing would make an empty store out of a mistyped name.
@@ -38,10 +41,17 @@ void add_exclude(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("exclude", "Keep a trial out of every report, with the reason; never delete it");
-  command->add_option("TRIAL", options->trial, "the trial's id, or enough of its first digits")->required();
+  command->add_option("TRIAL", options->trial, "its id, or as many first digits as no other has")->required();
   command->add_option("--why", options->why, "the reason, kept with the trial")->required();
   command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
-  command->footer("Example:\n  capbench exclude 3fa81c --why 'a backup ran at the same time' --db results.db");
+  command->footer(
+      "There is no way back: the trial stays, and so does the mark; a second reason\n"
+      "is added to the first. The HTML report "
+      "lists the ids; so does the store:\n"
+      "  sqlite3 -box results.db \"SELECT substr(id, 1, 12) AS id, arm, workload,\n"
+      "    model, block, status FROM latest_trial ORDER BY position\"\n"
+      "Example:\n"
+      "  capbench exclude 3fa81c --why 'a backup ran meanwhile' --db results.db");
   command->callback([&session, options] { session.action = [options] { return exclude(*options); }; });
 }
 

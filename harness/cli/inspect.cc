@@ -43,7 +43,8 @@ void add_inspect(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->footer(
       "Nothing is run: the file is read. Libraries hold questions of their own: inspect them too.\n"
-      "Without --shim, a Metal shim for arm64 is meant.\n"
+      "For a Mach-O file without --shim, a Metal shim for arm64 is meant.\n"
+      "What a Metal library asks when it runs, and what it needs: capbench explain.\n"
       "Exit status: 0 injection works, or the program that loads the library decides; 1 it will not work;\n"
       "2 not a readable binary.\n"
       "Examples:\n"

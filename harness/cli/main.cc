@@ -1,6 +1,7 @@
 #include <csignal>
 
 #include "harness/cli/command.h"
+#include "harness/cli/help.h"
 #include "harness/runner/version.h"
 
 int main(int argc, char** argv) {
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Reproducible benchmarks of local LLMs: which device capability is each speedup worth?", "capbench"};
   app.set_version_flag("--version", "capbench " + std::string(runner::kVersion));
   app.require_subcommand(1);
+  app.formatter(cli::help_formatter());
   app.footer(
       "Exit status: 0 done; 1 a finding (a trial not ok, a failed check); 2 wrong usage or input;\n"
       "3 this machine cannot do it; 130 interrupted.\n"
@@ -28,6 +30,13 @@ int main(int argc, char** argv) {
   cli::add_probe(app, session);
   cli::add_shim(app, session);
   cli::add_inspect(app, session);
+  cli::add_explain(app, session);
+  // The parser would take a word that is no subcommand for a missing one, or answer --help behind it as if it were
+  // none.
+  const auto named = [&](const CLI::App* subcommand) { return argc > 1 && subcommand->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
+    return cli::fail({ErrorKind::kUsage, argv[1], "no such subcommand", "capbench --help, which lists them"});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

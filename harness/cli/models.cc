@@ -63,6 +63,7 @@ void add_models(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   const auto add = [&](const char* name, const char* about, int (*act)(const Options&)) {
     CLI::App* command = models->add_subcommand(name, about);
+    command->footer("");  // else it would show the application's
     command->add_flag("--json", options->json, "print JSON");
     command->callback([&session, options, act] { session.action = [options, act] { return act(*options); }; });
     return command;

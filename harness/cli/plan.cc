@@ -93,8 +93,8 @@ std::string plan_text(const suite::Suite& suite, const suite::Plan& plan, std::o
   text += "\n";
   for (const suite::PlannedTrial& trial : plan.trials) {
     text +=
-        fmt::format("{:>4}  block {:<3}  {:<16}  {}  {}\n", trial.position + 1, trial.block + 1,
-                    suite.arms[trial.arm].name, suite.models[trial.model].name, suite.workloads[trial.workload].name);
+        fmt::format("{:>4}  block {:<3}  {:<16}  {}  {}\n", trial.position + 1, trial.block, suite.arms[trial.arm].name,
+                    suite.models[trial.model].name, suite.workloads[trial.workload].name);
   }
   return text;
 }

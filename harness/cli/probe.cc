@@ -77,6 +77,7 @@ int probe_vulkan(bool json) {
 
 void add_probe(CLI::App& app, Session& session) {
   CLI::App* probe = app.add_subcommand("probe", "What this machine answers when an application asks");
+  probe->footer("Examples:\n  capbench probe cpu\n  capbench probe vulkan --format json");
   probe->require_subcommand(1);
   auto json = std::make_shared<bool>(false);
   CLI::App* command = probe->add_subcommand("cpu", "the instruction-set level and its features");

@@ -49,6 +49,7 @@ int speedup(const Options& options) {
 
 void add_report(CLI::App& app, Session& session) {
   CLI::App* report = app.add_subcommand("report", "Print what the store says");
+  report->footer("Example:\n  capbench report speedup --db results.db --format html --out report.html");
   report->require_subcommand(1);
   auto options = std::make_shared<Options>();
   CLI::App* command = report->add_subcommand("speedup", "unlocked against stock, and against bare-metal");

@@ -34,7 +34,7 @@ std::unique_ptr<runner::Progress> make_progress(bool quiet) {
   return runner::make_terminal_progress(known ? size.ws_col : 80);
 }
 
-int summarize(const runner::RunSummary& summary, const std::string& db, const std::string& suite) {
+int summarize(const runner::RunSummary& summary, const std::string& db, const Options& options) {
   std::string counts;
   std::size_t ok = 0;
   std::size_t recorded = 0;
@@ -46,7 +46,8 @@ int summarize(const runner::RunSummary& summary, const std::string& db, const st
   fmt::print(stderr, "{} of {} trials in the store{}{}; {} ran now\n", recorded, summary.planned,
              counts.empty() ? "" : ": ", counts, summary.ran);
   if (summary.interrupted) {
-    fmt::print(stderr, "interrupted; to go on: capbench run {} --db {} --resume\n", suite, db);
+    const std::string only = options.only.empty() ? "" : fmt::format(" --only '{}'", options.only);
+    fmt::print(stderr, "interrupted; to go on: capbench run {} --db {}{} --resume\n", options.suite, db, only);
     return 130;
   }
   fmt::print(stderr, "the table: capbench report speedup --db {}\n", db);
@@ -71,7 +72,7 @@ int run(const Session& session, const Options& options) {
       runner::run_suite(loaded->suite, loaded->folder, *store, session.install, run_options, *progress, stop);
   progress.reset();  // a bar must be gone before anything else is printed
   if (!summary) return fail(summary.error());
-  return summarize(*summary, path->string(), options.suite);
+  return summarize(*summary, path->string(), options);
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ class Run {
   Status adopt(const schema::RunRecord& run);
   Status check_same_inputs(const std::vector<schema::TrialView>& earlier);
   Status run_trial(const suite::PlannedTrial& planned);
-  Status put(schema::TrialRecord trial, const target::JobResult& job, const schema::ClosureRecord& closure);
+  Status put(schema::TrialRecord trial, const target::JobResult& job, const std::string& probe,
+             const schema::ClosureRecord& closure);
   Status save_run_state(const char* state);
   bool is_missing(const suite::PlannedTrial& planned) const;
   bool cool_down();
@@ -353,7 +354,7 @@ Status Run::run_trial(const suite::PlannedTrial& planned) {
   const TrialNotice notice{trial.status, trial.reason, trial.block, nanoseconds(job_result->wall_ns)};
   const bool cut_short = job_result->ending == target::Ending::kInterrupted;
   attempt = {trial.attempt, trial.status, cut_short};
-  if (auto status = put(std::move(trial), *job_result, closure); !status) return status;
+  if (auto status = put(std::move(trial), *job_result, probe, closure); !status) return status;
 
   ++summary_.ran;
   if (cut_short) return {};
@@ -365,15 +366,17 @@ Status Run::run_trial(const suite::PlannedTrial& planned) {
   return {};
 }
 
-Status Run::put(schema::TrialRecord trial, const target::JobResult& job, const schema::ClosureRecord& closure) {
+Status Run::put(schema::TrialRecord trial, const target::JobResult& job, const std::string& probe,
+                const schema::ClosureRecord& closure) {
   if (!closure.members.empty()) {
     if (auto status = store_.put_closure(closure); !status) return status;
     trial.closure_id = closure.id;
   }
   trial.stdout_sha256 = sha256(job.out);
   trial.stderr_sha256 = sha256(job.err);
+  if (!probe.empty()) trial.probe_sha256 = sha256(probe);
   trial.id = schema::trial_id(trial);
-  return store_.put_trial(trial, job.out, job.err);
+  return store_.put_trial(trial, job.out, job.err, probe);
 }
 
 }  // namespace

@@ -128,9 +128,14 @@ void questions_text(std::string& out, const std::vector<Question>& questions) {
     out += fmt::format("  {}  ({})\n      ", question.name, evidence_name(question.evidence));
     wrap(out, fmt::format("{}", fmt::join(question.capabilities, " ")), 6);
   }
-  if (questions.empty()) field(out, "asks for", "nothing known about a device");
+  if (questions.empty()) field(out, "asks for", "nothing known about a device; its libraries may: inspect them");
   field(out, "devices by", entries);
   field(out, any ? "and for" : "asks for", others.empty() ? "" : others + " (no shim answers these)");
+  const bool metal = std::any_of(questions.begin(), questions.end(), [](const Question& question) {
+    return std::any_of(question.capabilities.begin(), question.capabilities.end(),
+                       [](const auto& name) { return name.starts_with("metal."); });
+  });
+  if (metal) field(out, "and then", "`capbench explain` runs ggml's Metal library and says what it asks and needs");
 }
 
 void verdict_text(std::string& out, const Verdict& verdict) {
