@@ -147,5 +147,18 @@ TEST_F(VulkanRun, BrokenArmsAreInvalidAndDoNotStopTheRun) {
       << by_arm.at("unsupported level").reason;
 }
 
+TEST_F(VulkanRun, DoctorSeesWhetherTheDeviceIsThere) {
+  const std::string suite = sandbox_.write("doctor.json", suite_.dump()).string();
+  const auto present = sandbox_.capbench({"doctor", suite}, {{"CAPBENCH_SHIM_DIR", shims_.string()}});
+  EXPECT_NE(present.out.find("device Vulkan0"), std::string::npos) << present.out;
+  EXPECT_NE(present.out.find("llvmpipe"), std::string::npos) << present.out;
+  json other = suite_;
+  for (json& arm : other["arms"]) arm["device"] = "Vulkan7";
+  const std::string wrong = sandbox_.write("wrong.json", other.dump()).string();
+  const auto missing = sandbox_.capbench({"doctor", wrong}, {{"CAPBENCH_SHIM_DIR", shims_.string()}});
+  EXPECT_EQ(missing.exit_status, 3) << missing.out;
+  EXPECT_NE(missing.out.find("MISSING  device Vulkan7"), std::string::npos) << missing.out;
+}
+
 }  // namespace
 }  // namespace capbench::testing

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -13,6 +17,7 @@
 #include "harness/runner/injection.h"
 #include "harness/runner/inputs.h"
 #include "harness/runner/machine_lock.h"
+#include "harness/target/target.h"
 #include "models/catalog.h"
 #include "models/inspect.h"
 #include "schema/store.h"
@@ -115,6 +120,47 @@ void check_shims(const Session& session, const suite::Suite* suite, std::vector<
   }
 }
 
+// The devices that llama-bench has under an arm's own variables; nothing if it could not be asked.
+std::optional<std::string> list_devices(const fs::path& bench, const suite::Arm& arm) {
+  auto target = target::make_target("local");
+  if (!target) return std::nullopt;
+  target::Job job;
+  job.argv = {bench.string(), "--list-devices"};
+  for (const auto& [name, value] : arm.env) job.set_env.push_back(name + "=" + value);
+  job.time_limit = std::chrono::minutes(1);
+  auto result = (*target)->run(job, {});
+  if (!result || result->ending != target::Ending::kExited || result->exit_status != 0) return std::nullopt;
+  return std::move(result->out);
+}
+
+// Every device that an arm names, each asked for once.
+void check_devices(const suite::Suite& suite, const fs::path& bench, std::vector<Finding>& findings) {
+  std::set<std::pair<std::string, std::map<std::string, std::string>>> seen;
+  std::set<std::string> missing;  // told once, whichever arms need it
+  for (const suite::Arm& arm : suite.arms) {
+    if (arm.device.empty() || arm.device == "none" || arm.target != "local") continue;
+    if (!seen.insert({arm.device, arm.env}).second) continue;
+    const std::optional<std::string> listed = list_devices(bench, arm);
+    std::string_view names = arm.device;
+    while (!names.empty()) {
+      const std::size_t end = std::min(names.find('/'), names.size());
+      const std::string name(names.substr(0, end));
+      names.remove_prefix(std::min(end + 1, names.size()));
+      const std::string thing = "device " + name;
+      const std::size_t at = listed ? listed->find("\n  " + name + ": ") : std::string::npos;
+      if (at == std::string::npos) {
+        if (!missing.insert(name).second) continue;
+        findings.push_back({State::kMissing, thing,
+                            fmt::format("arm '{}' needs it, and llama-bench does not list it", arm.name),
+                            fmt::format("{} --list-devices, with the arm's env", bench.string())});
+        continue;
+      }
+      const std::size_t begin = at + name.size() + 5;
+      findings.push_back(found(thing, listed->substr(begin, listed->find('\n', begin) - begin)));
+    }
+  }
+}
+
 void check_model(const Session& session, const suite::Model& model, const fs::path& folder,
                  std::vector<Finding>& findings) {
   const std::string thing = "model " + model.name;
@@ -157,6 +203,7 @@ int doctor(const Session& session, const std::string& suite_path, const std::str
   findings.push_back(bench ? found("llama-bench", bench->string()) : from_error("llama-bench", bench.error()));
   check_shims(session, loaded ? &loaded->suite : nullptr, findings);
   if (loaded) {
+    if (bench) check_devices(loaded->suite, *bench, findings);
     for (const suite::Model& model : loaded->suite.models) check_model(session, model, loaded->folder, findings);
   }
   check_store(db, findings);

@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.formatter(cli::help_formatter());
   app.footer(
-      "Exit status: 0 done; 1 a finding (a trial not ok, a failed check); 2 wrong usage or input;\n"
-      "3 this machine cannot do it; 130 interrupted.\n"
+      "Exit status: 0 done; 1 a finding (a trial not ok, a failed check); 2 wrong\n"
+      "usage or input; 3 this machine cannot do it; 130 interrupted.\n"
       "Examples:\n"
       "  capbench doctor suites/quickstart.json\n"
       "  capbench run suites/quickstart.json --db results.db\n"

@@ -79,7 +79,7 @@ Verdict verdict_of_arm(Verdict end, const JobResult& job, const std::string& mis
   const std::string also = end.status == "ok" ? "" : fmt::format("; and it {}", end.reason);
   if (!context.injection_problem.empty()) return {"invalid_treatment", treatment.reason + also};
   if (!missing_device.empty()) {
-    return {"no_device", fmt::format("{}; try: `llama-bench --list-devices`{}", missing_device, also)};
+    return {"no_device", fmt::format("{}; try: `capbench doctor SUITE`, which lists what is missing{}", missing_device, also)};
   }
   const bool wrong = treatment.treatment == "invalid" && (end.status == "ok" || treatment.contradicted);
   return wrong ? Verdict{"invalid_treatment", treatment.reason + also} : end;
