@@ -40,8 +40,9 @@ Error file_error(const std::filesystem::path& path, int errno_value) {
 }
 
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return file_error(path, errno);
+  // A pipe that nobody writes to is empty, and nothing to wait for.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid() || ::fcntl(fd.get(), F_SETFL, 0) != 0) return file_error(path, errno);
   struct stat info = {};
   if (::fstat(fd.get(), &info) != 0) return file_error(path, errno);
   if (S_ISDIR(info.st_mode)) return file_error(path, EISDIR);
@@ -75,7 +76,9 @@ Status replace_file(const std::filesystem::path& path, std::string_view bytes) {
     if (n < 0) return fail(errno);
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
-  if (::fchmod(fd.get(), 0644) != 0 || ::fsync(fd.get()) != 0) return fail(errno);
+  struct stat former = {};
+  const mode_t mode = ::stat(path.c_str(), &former) == 0 ? former.st_mode & 0777U : 0644U;
+  if (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0) return fail(errno);
   if (std::rename(temporary.c_str(), path.c_str()) != 0) return fail(errno);
   return {};
 }

@@ -62,7 +62,7 @@ void expect_golden(const std::string& produced, const std::string& name) {
 }
 
 SpeedupReport report() {
-  return build_speedup(testing::golden_trials());
+  return build_speedup(testing::golden_trials(), testing::golden_background());
 }
 
 TEST(Golden, TheComparisonSeesDifferences) {

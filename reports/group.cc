@@ -41,10 +41,17 @@ class Names {
   std::map<std::string, std::set<std::string>> ids_;
 };
 
+// An application that never got as far as a result never named its build.
+std::string build_text(const SpeedupRow& row, const Names& builds) {
+  if (!row.build.empty()) return builds.label(row.build, row.executable_sha256);
+  if (row.executable_sha256.empty()) return "unknown";
+  return fmt::format("unknown; executable {}", short_id(row.executable_sha256));
+}
+
 bool same_group(const SpeedupRow& a, const SpeedupRow& b) {
   const auto key = [](const SpeedupRow& row) {
     return std::tie(row.suite_id, row.machine_id, row.build, row.executable_sha256, row.workload, row.model,
-                    row.model_kind, row.guest, row.arms_shown);
+                    row.model_kind, row.guest, row.device, row.arms_shown);
   };
   const auto arms = [](const SpeedupRow& row) {
     return std::tie(row.modes[0].arm, row.modes[1].arm, row.modes[2].arm);
@@ -55,8 +62,8 @@ bool same_group(const SpeedupRow& a, const SpeedupRow& b) {
 std::string arms_text(const SpeedupRow& row) {
   std::vector<std::string> parts;
   for (const ModeSummary& mode : row.modes) {
-    const bool own_mode = mode.mode != kBareMetal && mode.mode != kStock && mode.mode != kUnlocked;
-    if (!own_mode && !mode.arm.empty()) parts.push_back(fmt::format("{}: {}", mode.mode, one_line(mode.arm)));
+    if (is_core_mode(mode.mode) && !mode.arm.empty())
+      parts.push_back(fmt::format("{}: {}", mode.mode, one_line(mode.arm)));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
@@ -64,6 +71,50 @@ std::string arms_text(const SpeedupRow& row) {
 std::string guest_text(const std::string& guest) {
   if (guest.empty()) return "none, the host itself";
   return guest == "vm" ? "VM" : one_line(guest);
+}
+
+// The day of "2026-11-30T04:25:07.123Z".
+std::string day_of(const std::string& time) {
+  constexpr std::size_t kDay = 10;
+  return one_line(time.substr(0, std::min(time.find('T'), kDay)));
+}
+
+// "2026-11-28 to 2026-11-30, with capbench 0.1.0"; the rows are tests of the same trials.
+std::string measured_text(const std::vector<const SpeedupRow*>& rows) {
+  std::string first;
+  std::string last;
+  std::set<std::string> versions;
+  for (const SpeedupRow* row : rows) {
+    if (!row->measured_first.empty() && (first.empty() || row->measured_first < first)) first = row->measured_first;
+    last = std::max(last, row->measured_last);
+    versions.insert(row->capbench.begin(), row->capbench.end());
+  }
+  std::vector<std::string> parts;
+  if (!first.empty()) {
+    parts.push_back(day_of(first) == day_of(last) ? day_of(first)
+                                                  : fmt::format("{} to {}", day_of(first), day_of(last)));
+  }
+  if (!versions.empty()) parts.push_back(one_line(fmt::format("with capbench {}", fmt::join(versions, ", "))));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Of several, the one that says least for the arm.
+const std::string& worse_treatment(const std::string& a, const std::string& b) {
+  const auto rank = [](const std::string& treatment) {
+    if (treatment == "invalid") return 2;
+    return treatment == "proven" ? 0 : 1;
+  };
+  return rank(b) > rank(a) ? b : a;
+}
+
+std::string in_words(std::string status) {
+  std::replace(status.begin(), status.end(), '_', ' ');
+  return one_line(status);
+}
+
+std::string arm_label(const NotOk& entry) {
+  if (entry.arm.starts_with(entry.mode)) return one_line(entry.arm);
+  return one_line(entry.arm.empty() ? entry.mode : fmt::format("{} ({})", entry.mode, entry.arm));
 }
 
 // Distinct, in order of first use.
@@ -98,6 +149,11 @@ void explain_numbers(const SpeedupReport& report, std::vector<std::string>& out)
   }
   if (!ratios.empty())
     out.push_back(fmt::format("Speedup is unlocked over stock: the {}.", fmt::join(ratios, ", or the ")));
+  const bool own_ratio = any_row(report, [](const SpeedupRow& row) {
+    return std::any_of(row.modes.begin(), row.modes.end(),
+                       [](const ModeSummary& mode) { return mode.over_bare_metal.has_value(); });
+  });
+  if (own_ratio) out.emplace_back("The suite's own arms are compared with bare metal: their speed over bare-metal's.");
   if (!intervals.empty()) {
     // From two trials there is no level of confidence.
     const bool bare_range = std::any_of(intervals.begin(), intervals.end(),
@@ -152,6 +208,8 @@ void explain_flags(const SpeedupReport& report, std::vector<std::string>& out) {
       {"drift", "the samples of a trial only rise or only fall, by more than 10 %"},
       {"closure-differs", "trials of one arm did not run the same files"},
       {"repeated-test", "a trial has several results of this name"},
+      {"device-differs", "the arms ran on devices of different names, as a guest's GPU has one of its own"},
+      {"trials-not-ok", "a trial does not count, for the reason that stands beside it"},
   };
   for (const Meaning& meaning : kMeanings) {
     const bool used = std::any_of(report.rows.begin(), report.rows.end(),
@@ -177,19 +235,24 @@ std::vector<Group> group_rows(const SpeedupReport& report) {
       Group group;
       group.title = fmt::format("{}{}, workload {}", one_line(row.model), row.model_kind == "twin" ? " (twin)" : "",
                                 one_line(row.workload));
+      group.about = one_line(row.suite_description);
       group.details = {
           {"suite", suites.label(row.suite, row.suite_id)},
           {"machine",
            machines.label(row.machine, row.machine_id) + (row.machine_is_virtual ? " (itself virtual)" : "")},
-          {"build", row.build.empty() && row.executable_sha256.empty()
-                        ? "unknown"
-                        : builds.label(row.build, row.executable_sha256)},
+          {"device", row.device.empty() ? "unknown" : one_line(row.device)},
+          {"build", build_text(row, builds)},
           {"guest", guest_text(row.guest)},
       };
       if (row.arms_shown) group.details.emplace_back("arms", arms_text(row));
       groups.push_back(std::move(group));
     }
     groups.back().rows.push_back(&row);
+    groups.back().has_results = groups.back().has_results || !row.test.empty();
+  }
+  for (Group& group : groups) {
+    std::string measured = measured_text(group.rows);
+    if (!measured.empty()) group.details.emplace_back("measured", std::move(measured));
   }
   return groups;
 }
@@ -206,7 +269,9 @@ std::vector<std::string> group_notes(const Group& group) {
   std::vector<std::vector<std::string>> notes;
   std::map<std::string, std::size_t> uses;
   for (const SpeedupRow* row : group.rows) {
-    notes.push_back(row->notes);
+    notes.emplace_back();
+    // Without results, reasons_for_no_result says all of it.
+    if (group.has_results) notes.back() = row->notes;
     if (!row->flags.empty()) notes.back().push_back(fmt::format("flags: {}", fmt::join(row->flags, ", ")));
     for (const std::string& note : notes.back()) ++uses[note];
   }
@@ -218,7 +283,66 @@ std::vector<std::string> group_notes(const Group& group) {
                uses[note] == notes.size() ? one_line(note) : fmt::format("{}: {}", test_name(*row), one_line(note)));
     }
   }
+  for (std::string& line : not_ok_trials(group)) out.push_back(std::move(line));
   return out;
+}
+
+std::vector<OwnArm> own_arms(const Group& group) {
+  std::vector<OwnArm> arms;
+  for (std::size_t i = 0; i < group.rows.size(); ++i) {
+    const SpeedupRow& row = *group.rows[i];
+    for (const ModeSummary& mode : row.modes) {
+      if (is_core_mode(mode.mode)) continue;
+      const std::string name = mode_name(row, mode);
+      auto arm = std::find_if(arms.begin(), arms.end(), [&](const OwnArm& known) { return known.name == name; });
+      if (arm == arms.end()) {
+        arm = arms.insert(arm, {name, std::vector<const ModeSummary*>(group.rows.size(), nullptr), mode.treatment});
+      }
+      arm->rows[i] = &mode;
+      arm->treatment = worse_treatment(arm->treatment, mode.treatment);
+    }
+  }
+  return arms;
+}
+
+std::vector<std::string> reasons_for_no_result(const Group& group) {
+  std::vector<std::string> out = {"No trial got as far as a result, so there is nothing to compare."};
+  for (const SpeedupRow* row : group.rows) {
+    for (const NotOk& entry : row->not_ok) {
+      std::string line =
+          fmt::format("{}: {} {}", arm_label(entry), count_of(entry.count, "trial"), in_words(entry.status));
+      if (!entry.reason.empty()) line += fmt::format(": {}", one_line(entry.reason));
+      add_once(out, line);
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> not_ok_trials(const Group& group) {
+  // In the order of the rows' lists; a trial that failed stands in the row of every test.
+  std::vector<std::pair<std::string, std::vector<std::string>>> ids_by_cause;
+  for (const SpeedupRow* row : group.rows) {
+    for (const NotOk& entry : row->not_ok) {
+      const std::string cause = fmt::format("{}, {}", arm_label(entry), in_words(entry.status));
+      auto found = std::find_if(ids_by_cause.begin(), ids_by_cause.end(),
+                                [&](const auto& known) { return known.first == cause; });
+      if (found == ids_by_cause.end()) found = ids_by_cause.insert(found, {cause, {}});
+      for (const std::string& id : entry.trials) add_once(found->second, short_id(id));
+    }
+  }
+  std::vector<std::string> out;
+  for (const auto& [cause, ids] : ids_by_cause) {
+    if (!ids.empty()) {
+      out.push_back(
+          fmt::format("not ok: {}: {} {}", cause, ids.size() == 1 ? "trial" : "trials", fmt::join(ids, ", ")));
+    }
+  }
+  return out;
+}
+
+std::string short_id(const std::string& id) {
+  constexpr std::size_t kDigits = 12;
+  return one_line(id.substr(0, kDigits));
 }
 
 std::string test_name(const SpeedupRow& row) {
@@ -226,10 +350,14 @@ std::string test_name(const SpeedupRow& row) {
 }
 
 std::string mode_name(const SpeedupRow& row, const ModeSummary& mode) {
-  const bool own_mode = mode.mode != kBareMetal && mode.mode != kStock && mode.mode != kUnlocked;
+  return one_line(arm_name(row, mode));
+}
+
+std::string mode_key(const SpeedupRow& row, const ModeSummary& mode) {
   const bool several = std::count_if(row.modes.begin(), row.modes.end(),
                                      [&](const ModeSummary& other) { return other.mode == mode.mode; }) > 1;
-  return own_mode && several ? fmt::format("{} ({})", one_line(mode.mode), one_line(mode.arm)) : one_line(mode.mode);
+  return !is_core_mode(mode.mode) && several ? fmt::format("{} ({})", one_line(mode.mode), one_line(mode.arm))
+                                             : one_line(mode.mode);
 }
 
 }  // namespace capbench::reports

@@ -14,10 +14,17 @@ namespace {
 
 // Pixels.
 constexpr int kBarPitch = 44;
+constexpr int kValueBaseline = 31;  // beside the bar
 constexpr int kTextBaseline = 13;
 constexpr int kBarTop = 21;
 constexpr int kBarHeight = 12;
 constexpr int kWhiskerReach = 3;  // beyond the bar, up and down
+
+// Names this long stand beside the value on the narrowest screen; longer ones get a line of their own, up to what that
+// screen holds, and the value goes beside the bar.
+constexpr std::size_t kShortName = 20;
+constexpr std::size_t kLongestName = 44;
+constexpr double kBarShare = 0.74;  // of the width, with the value beside
 
 struct Bar {
   std::string name;
@@ -52,6 +59,19 @@ std::string description(const std::vector<Bar>& bars) {
   return fmt::format("{}.", fmt::join(parts, "; "));
 }
 
+// The description and the tables have the whole name.
+std::string shortened(const std::string& name) {
+  if (display_width(name) <= kLongestName) return name;
+  std::string out;
+  std::size_t width = 0;
+  for (const char c : name) {
+    const bool starts_character = (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    if (starts_character && ++width == kLongestName) break;
+    out += c;
+  }
+  return out + "\xE2\x80\xA6";
+}
+
 void draw_whisker(const Interval& interval, double full, int top, std::string& out) {
   const double low = 100 * interval.low / full;
   const double high = 100 * interval.high / full;
@@ -74,7 +94,11 @@ std::string bar_chart(const SpeedupRow& row, std::string_view id) {
   double most = 0;
   for (const Bar& bar : bars) most = std::max({most, bar.value, bar.ci95 ? bar.ci95->high : 0});
   // A whisker's end must not be cut off at the edge.
-  const double full = most * 1.005;
+  const double largest = most * 1.005;
+  const bool names_short =
+      std::all_of(bars.begin(), bars.end(), [](const Bar& bar) { return display_width(bar.name) <= kShortName; });
+  const double share = names_short ? 1 : kBarShare;
+  const double full = largest / share;
 
   std::string out = fmt::format(
       "<svg role=\"img\" aria-labelledby=\"{0}-title {0}-desc\" width=\"100%\" height=\"{1}\">\n"
@@ -84,11 +108,11 @@ std::string bar_chart(const SpeedupRow& row, std::string_view id) {
   for (const Bar& bar : bars) {
     out += fmt::format(
         "<text class=\"name\" x=\"0\" y=\"{0}\">{1}</text>\n"
-        "<text class=\"value\" x=\"100%\" y=\"{0}\" text-anchor=\"end\">{2}</text>\n"
-        "<rect class=\"track\" x=\"0\" y=\"{3}\" width=\"100%\" height=\"{4}\"/>\n"
+        "<text class=\"value\" x=\"100%\" y=\"{7}\" text-anchor=\"end\">{2}</text>\n"
+        "<rect class=\"track\" x=\"0\" y=\"{3}\" width=\"{8:.0f}%\" height=\"{4}\"/>\n"
         "<rect class=\"{5}\" x=\"0\" y=\"{3}\" width=\"{6:.3f}%\" height=\"{4}\"/>\n",
-        y + kTextBaseline, escape_html(bar.name), format_number(bar.value), y + kBarTop, kBarHeight, bar.css_class,
-        100 * bar.value / full);
+        y + kTextBaseline, escape_html(shortened(bar.name)), format_number(bar.value), y + kBarTop, kBarHeight,
+        bar.css_class, 100 * bar.value / full, y + (names_short ? kTextBaseline : kValueBaseline), 100 * share);
     if (bar.ci95) draw_whisker(*bar.ci95, full, y + kBarTop, out);
     y += kBarPitch;
   }

@@ -55,7 +55,10 @@ std::vector<std::string> header() {
     for (const char* part : {"low", "high", "interval", "estimator"})
       names.push_back(fmt::format("{}_{}", estimate, part));
   }
-  for (const char* name : {"treatment", "quality", "flags", "notes", "other_modes"}) names.emplace_back(name);
+  for (const char* name : {"treatment", "quality", "flags", "notes", "other_modes", "device", "measured_first",
+                           "measured_last", "capbench"}) {
+    names.emplace_back(name);
+  }
   return names;
 }
 
@@ -78,13 +81,17 @@ std::vector<std::string> values_of(const SpeedupRow& row) {
   for (std::size_t i = std::size(kModeColumns); i < row.modes.size(); ++i) {
     const ModeSummary& mode = row.modes[i];
     others.push_back(
-        fmt::format("{}={}", mode_name(row, mode), mode.stats ? format_exact(mode.stats->median.value) : ""));
+        fmt::format("{}={}", mode_key(row, mode), mode.stats ? format_exact(mode.stats->median.value) : ""));
   }
   values.push_back(row.treatment);
   values.push_back(row.quality);
   values.push_back(fmt::format("{}", fmt::join(row.flags, "; ")));
   values.push_back(fmt::format("{}", fmt::join(row.notes, "; ")));
   values.push_back(fmt::format("{}", fmt::join(others, "; ")));
+  values.push_back(row.device);
+  values.push_back(row.measured_first);
+  values.push_back(row.measured_last);
+  values.push_back(fmt::format("{}", fmt::join(row.capbench, "; ")));
   return values;
 }
 

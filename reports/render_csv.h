@@ -9,7 +9,8 @@
 namespace capbench::reports {
 
 // A header, then one line per row; lines end with CR LF. Numbers are not rounded; what is not known is an empty field.
-// The suite's own modes are in the last column, "MODE=MEDIAN" separated by "; ", as are the flags and notes.
+// The suite's own modes are in column other_modes, "MODE=MEDIAN" separated by "; ", as are flags, notes and versions.
+// Later versions add columns at the end.
 std::string render_csv(const SpeedupReport& report);
 
 }  // namespace capbench::reports

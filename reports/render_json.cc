@@ -62,17 +62,24 @@ Json percent_json(const std::optional<Estimate>& percent) {
 Json not_ok_json(const NotOk& entry) {
   return {
       {"mode", valid_utf8(entry.mode)}, {"arm", valid_utf8(entry.arm)},       {"status", valid_utf8(entry.status)},
-      {"count", entry.count},           {"reason", valid_utf8(entry.reason)},
+      {"count", entry.count},           {"reason", valid_utf8(entry.reason)}, {"trials", texts(entry.trials)},
   };
+}
+
+Json measured_json(const SpeedupRow& row) {
+  if (row.measured_first.empty()) return nullptr;
+  return {{"first", valid_utf8(row.measured_first)}, {"last", valid_utf8(row.measured_last)}};
 }
 
 Json row_json(const SpeedupRow& row) {
   Json modes = Json::object();
   Json arms = Json::object();
+  Json devices = Json::object();
   for (const ModeSummary& mode : row.modes) {
-    const std::string name = mode_name(row, mode);
+    const std::string name = mode_key(row, mode);
     modes[name] = mode_json(mode);
     arms[name] = text_or_null(mode.arm);
+    devices[name] = text_or_null(mode.device);
   }
   Json not_ok = Json::array();
   for (const NotOk& entry : row.not_ok) not_ok.push_back(not_ok_json(entry));
@@ -98,6 +105,11 @@ Json row_json(const SpeedupRow& row) {
       {"runs", texts(row.runs)},
       {"not_ok", std::move(not_ok)},
       {"notes", texts(row.notes)},
+      {"device", text_or_null(row.device)},
+      {"devices", std::move(devices)},
+      {"measured", measured_json(row)},
+      {"capbench", texts(row.capbench)},
+      {"suite_description", text_or_null(row.suite_description)},
   };
 }
 

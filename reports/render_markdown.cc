@@ -36,7 +36,16 @@ std::string ratio_cell(const std::optional<Estimate>& speedup) {
   return text;
 }
 
-std::vector<Column> table_of(const Group& group) {
+std::string percent_cell(const std::optional<Estimate>& percent, bool with_interval) {
+  if (!percent) return "-";
+  std::string text = format_number(percent->value);
+  if (with_interval && percent->ci95) {
+    text += fmt::format(" [{}, {}]", format_number(percent->ci95->low), format_number(percent->ci95->high));
+  }
+  return text;
+}
+
+std::vector<Column> table_of(const Group& group, bool percent_intervals) {
   std::vector<Column> columns = {{"test", false, {}},     {"bare-metal", true, {}}, {"stock", true, {}},
                                  {"unlocked", true, {}},  {"speedup", true, {}},    {"% of bare", true, {}},
                                  {"treatment", false, {}}};
@@ -47,7 +56,7 @@ std::vector<Column> table_of(const Group& group) {
       columns[mode + 1].cells.push_back(stats ? format_number(stats->median.value) : "-");
     }
     columns[4].cells.push_back(ratio_cell(row->speedup));
-    columns[5].cells.push_back(row->percent_of_bare_metal ? format_number(row->percent_of_bare_metal->value) : "-");
+    columns[5].cells.push_back(percent_cell(row->percent_of_bare_metal, percent_intervals));
     columns[6].cells.push_back(escape_markdown(row->treatment));
   }
   return columns;
@@ -87,7 +96,11 @@ void write_table(const std::vector<Column>& columns, std::string& out) {
 
 // At the start of a line these begin a list, heading, quotation or code block; so do "1." and "1)".
 bool starts_a_block(std::string_view word) {
-  if (word.empty() || std::string_view("-+=#>*:~").find(word.front()) != std::string_view::npos) return true;
+  if (word.empty() || std::string_view("#>*:~").find(word.front()) != std::string_view::npos) return true;
+  // "-" and "---" do, "--list" does not.
+  if (std::string_view("-+=").find(word.front()) != std::string_view::npos) {
+    return word.find_first_not_of(word.front()) == std::string_view::npos;
+  }
   const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
   return digits > 0 && digits < word.size() && (word[digits] == '.' || word[digits] == ')');
 }
@@ -111,31 +124,109 @@ void write_item(const std::string& escaped, std::string& out) {
   out += line + "\n";
 }
 
-// Modes of the suite's own have no column.
-void write_other_modes(const Group& group, std::string& out) {
-  for (const SpeedupRow* row : group.rows) {
-    for (std::size_t i = 3; i < row->modes.size(); ++i) {
-      const ModeSummary& mode = row->modes[i];
-      if (!mode.stats) continue;
-      write_item(escape_markdown(fmt::format("{}: {} {} tokens/s", test_name(*row), mode_name(*row, mode),
-                                             format_number(mode.stats->median.value))),
-                 out);
-    }
+// What of the table found no room beside its columns.
+struct Beside {
+  bool treatment = false;          // the same in every row
+  bool percent_intervals = false;  // of % of bare
+};
+
+// The widest form of the main table that fits the terminal, or else the narrowest.
+std::vector<Column> fitting_table(const Group& group, Beside& beside) {
+  for (const bool intervals : {true, false}) {
+    std::vector<Column> columns = table_of(group, intervals);
+    const auto& treatments = columns.back().cells;
+    const bool alike =
+        std::all_of(treatments.begin(), treatments.end(), [&](const auto& t) { return t == treatments[0]; });
+    beside.percent_intervals = !intervals;
+    beside.treatment = false;
+    if (table_width(columns, 0) <= kColumns) return columns;
+    if (!alike && !intervals) return columns;
+    if (!alike) continue;
+    beside.treatment = true;
+    columns.pop_back();
+    if (table_width(columns, 0) <= kColumns || !intervals) return columns;
   }
+  return {};
+}
+
+void write_percent_intervals(const Group& group, std::string& out) {
+  for (const SpeedupRow* row : group.rows) {
+    const auto& percent = row->percent_of_bare_metal;
+    if (!percent || !percent->ci95) continue;
+    write_item(escape_markdown(fmt::format("{}: % of bare ", test_name(*row))) + percent_cell(percent, true), out);
+  }
+}
+
+// The suite's own arms, as many tests to a table as fit; an arm with too long a name gets a number.
+void write_own_arms(const Group& group, std::string& out) {
+  const std::vector<OwnArm> arms = own_arms(group);
+  if (arms.empty()) return;
+  std::vector<std::vector<Column>> tests;
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < group.rows.size(); ++i) {
+    Column speed = {escape_markdown(test_name(*group.rows[i])), true, {}};
+    Column relative = {"x bare", true, {}};
+    for (const OwnArm& arm : arms) {
+      const ModeSummary* mode = arm.rows[i];
+      speed.cells.push_back(mode != nullptr && mode->stats ? format_number(mode->stats->median.value) : "-");
+      const bool compared = mode != nullptr && mode->over_bare_metal;
+      relative.cells.push_back(compared ? format_number(mode->over_bare_metal->value) + "x" : "-");
+    }
+    tests.push_back({speed, relative});
+    widest = std::max(widest, table_width(tests.back(), 0));
+  }
+  Column names = {"arm", false, {}};
+  std::vector<std::string> legend;
+  for (const OwnArm& arm : arms) {
+    std::string name = escape_markdown(arm.name);
+    if (display_width(name) + 1 + widest > kColumns) {
+      legend.push_back(name);
+      name = fmt::format("({})", legend.size());
+    }
+    names.cells.push_back(name);
+  }
+  std::vector<Column> columns = {names};
+  const auto flush = [&] {
+    write_table(columns, out);
+    out += '\n';
+    columns = {names};
+  };
+  for (const auto& test : tests) {
+    std::vector<Column> longer = columns;
+    longer.insert(longer.end(), test.begin(), test.end());
+    if (columns.size() > 1 && table_width(longer, 0) > kColumns) {
+      flush();
+      longer = columns;
+      longer.insert(longer.end(), test.begin(), test.end());
+    }
+    columns = std::move(longer);
+  }
+  flush();
+  for (std::size_t i = 0; i < legend.size(); ++i) write_item(fmt::format("arm ({}): {}", i + 1, legend[i]), out);
+}
+
+// "bare-metal 5 (25 samples, proven), ..."; once for all where more than three arms are alike.
+std::string trials_text(const SpeedupRow& row) {
+  std::vector<std::string> modes;
+  std::vector<std::string> counts;
+  for (const ModeSummary& mode : row.modes) {
+    if (!mode.stats) continue;
+    counts.push_back(
+        fmt::format("{} ({}, {})", mode.stats->n_trials, count_of(mode.stats->n_samples, "sample"), mode.treatment));
+    modes.push_back(fmt::format("{} {}", mode_name(row, mode), counts.back()));
+  }
+  const bool alike =
+      std::all_of(counts.begin(), counts.end(), [&](const auto& count) { return count == counts.front(); });
+  if (alike && counts.size() > 3) return fmt::format("of each of {} arms {}", counts.size(), counts.front());
+  return fmt::format("{}", fmt::join(modes, ", "));
 }
 
 // How many trials and of what treatment, and the quality: once if all rows of the group say the same.
 void write_summary(const Group& group, std::string& out) {
   std::vector<std::string> lines;
   for (const SpeedupRow* row : group.rows) {
-    std::vector<std::string> modes;
-    for (const ModeSummary& mode : row->modes) {
-      if (!mode.stats) continue;
-      modes.push_back(fmt::format("{} {} ({}, {})", mode_name(*row, mode), mode.stats->n_trials,
-                                  count_of(mode.stats->n_samples, "sample"), mode.treatment));
-    }
-    lines.push_back(modes.empty() ? "no trial counts"
-                                  : fmt::format("trials: {}; quality {}", fmt::join(modes, ", "), row->quality));
+    const std::string trials = trials_text(*row);
+    lines.push_back(trials.empty() ? "no trial counts" : fmt::format("trials: {}; quality {}", trials, row->quality));
   }
   const bool alike = std::all_of(lines.begin(), lines.end(), [&](const auto& line) { return line == lines.front(); });
   for (std::size_t i = 0; i < (alike ? 1 : lines.size()); ++i) {
@@ -143,26 +234,29 @@ void write_summary(const Group& group, std::string& out) {
   }
 }
 
-void write_group(const Group& group, std::string& out) {
-  out += fmt::format("## {}\n\n", escape_markdown(group.title));
-  for (const auto& [name, value] : group.details) write_item(fmt::format("{}: {}", name, escape_markdown(value)), out);
-  out += '\n';
-
-  std::vector<Column> columns = table_of(group);
-  const auto& treatments = columns.back().cells;
-  const bool alike =
-      std::all_of(treatments.begin(), treatments.end(), [&](const auto& t) { return t == treatments[0]; });
-  std::string common_treatment;
-  if (alike && table_width(columns, 0) > kColumns) {
-    common_treatment = treatments[0];
-    columns.pop_back();
-  }
+void write_results(const Group& group, std::string& out) {
+  Beside beside;
+  const std::vector<Column> columns = fitting_table(group, beside);
   write_table(columns, out);
   out += '\n';
-
-  if (!common_treatment.empty()) write_item("treatment: " + common_treatment + " in every row", out);
-  write_other_modes(group, out);
+  write_own_arms(group, out);
+  if (beside.treatment) {
+    write_item(fmt::format("treatment: {} in every row", escape_markdown(group.rows.front()->treatment)), out);
+  }
+  if (beside.percent_intervals) write_percent_intervals(group, out);
   write_summary(group, out);
+}
+
+void write_group(const Group& group, std::string& out) {
+  out += fmt::format("## {}\n\n", escape_markdown(group.title));
+  if (!group.about.empty()) write_item("about: " + escape_markdown(group.about), out);
+  for (const auto& [name, value] : group.details) write_item(fmt::format("{}: {}", name, escape_markdown(value)), out);
+  out += '\n';
+  if (group.has_results) {
+    write_results(group, out);
+  } else {
+    for (const std::string& reason : reasons_for_no_result(group)) write_item(escape_markdown(reason), out);
+  }
   for (const std::string& note : group_notes(group)) write_item(escape_markdown(note), out);
   out += '\n';
 }

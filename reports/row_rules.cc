@@ -27,6 +27,7 @@ bool closures_differ(const ArmTrials& arm) {
 }
 
 std::string arm_label(const SpeedupRow& row, const ModeSummary& mode) {
+  if (!is_core_mode(mode.mode)) return arm_name(row, mode);
   return row.arms_shown && !mode.arm.empty() ? fmt::format("{} ({})", mode.mode, mode.arm) : mode.mode;
 }
 
@@ -64,10 +65,6 @@ void note_missing_modes(SpeedupRow& row) {
 }
 
 }  // namespace
-
-bool is_core_mode(const std::string& mode) {
-  return mode == kBareMetal || mode == kStock || mode == kUnlocked;
-}
 
 std::vector<stats::Trial> counted_trials(const ArmTrials& arm) {
   std::vector<stats::Trial> out;
@@ -114,7 +111,8 @@ std::vector<NotOk> not_ok_of(const ArmTrials& arm) {
     if (point.counted) continue;
     const std::string status = status_of(point);
     NotOk& entry = by_status[status];
-    if (entry.count++ == 0) entry = {arm.mode, arm.arm, status, point.view->trial.reason, 1};
+    if (entry.count++ == 0) entry = {arm.mode, arm.arm, status, point.view->trial.reason, 1, {}};
+    entry.trials.push_back(point.view->trial.id);
   }
   std::vector<NotOk> out;
   for (auto& [status, entry] : by_status) out.push_back(std::move(entry));
@@ -134,6 +132,11 @@ void annotate(SpeedupRow& row, const std::vector<const ArmTrials*>& arms) {
   if (row.machine_is_virtual) flags.insert("machine-is-virtual");
   if (row.model_kind == "twin") flags.insert("twin");
   if (!row.not_ok.empty()) flags.insert("trials-not-ok");
+  std::set<std::string> devices;
+  for (const ModeSummary& mode : row.modes) {
+    if (!mode.device.empty()) devices.insert(mode.device);
+  }
+  if (devices.size() > 1) flags.insert("device-differs");
   if (row.quality == "wrong") row.notes.emplace_back("the output failed its quality check");
   note_missing_modes(row);
   note_not_ok(row);

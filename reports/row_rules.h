@@ -17,8 +17,6 @@ struct ArmTrials {
   std::vector<Point> points;
 };
 
-bool is_core_mode(const std::string& mode);
-
 // As the statistics take them.
 std::vector<stats::Trial> counted_trials(const ArmTrials& arm);
 

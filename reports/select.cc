@@ -1,11 +1,13 @@
 #include "reports/select.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "reports/device.h"
 #include "reports/estimates.h"
 #include "reports/speedup.h"
 
@@ -89,9 +91,33 @@ std::set<std::string> guests_of(const std::vector<const TrialView*>& views) {
 Point make_point(const TrialView& view, const ResultRecord* result) {
   Point point;
   point.view = &view;
+  if (result != nullptr) point.device = device_of(*result);
   if (result != nullptr) point.ts = usable_samples(result->n_prompt + result->n_gen, result->samples_ns);
   point.counted = view.trial.status == "ok" && view.trial.treatment != "invalid" && !point.ts.empty();
   return point;
+}
+
+// One row, or one for each device if an arm ran on several.
+void split_by_device(const RowTrials& all, std::vector<RowTrials>& rows) {
+  std::map<std::pair<std::string, std::int64_t>, BlockDevices> devices;
+  const auto name = [](const Point& point) { return std::pair(point.view->trial.run_id, point.view->trial.block); };
+  for (const Point& point : all.points) {
+    BlockDevices& block = devices[name(point)];
+    std::tie(block.run_id, block.block) = name(point);
+    if (!point.device.empty()) block.by_arm.emplace(point.view->trial.arm, point.device);
+  }
+  std::vector<BlockDevices> blocks;
+  for (auto& [place, block] : devices) blocks.push_back(std::move(block));
+  for (const std::vector<std::size_t>& set : sets_of_one_device(blocks)) {
+    std::set<std::pair<std::string, std::int64_t>> members;
+    for (const std::size_t i : set) members.emplace(blocks[i].run_id, blocks[i].block);
+    RowTrials row;
+    row.key = all.key;
+    std::copy_if(all.points.begin(), all.points.end(), std::back_inserter(row.points),
+                 [&](const Point& point) { return members.contains(name(point)); });
+    number_blocks(row);
+    rows.push_back(std::move(row));
+  }
 }
 
 bool has_place(const TrialView& view, const std::set<RowKey>& keys) {
@@ -169,8 +195,7 @@ std::vector<RowTrials> select_rows(const std::vector<TrialView>& trials) {
         for (const auto& [view, result] : members) {
           if (stands_in(*view, guest)) row.points.push_back(make_point(*view, result));
         }
-        number_blocks(row);
-        rows.push_back(std::move(row));
+        split_by_device(row, rows);
       }
     }
   }

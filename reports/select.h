@@ -19,6 +19,7 @@ std::vector<const schema::TrialView*> latest_attempts(const std::vector<schema::
 struct Point {
   const schema::TrialView* view = nullptr;
   std::vector<double> ts;  // samples of the row's test, in the order measured; empty: none usable
+  std::string device;      // of the row's result; empty if unknown
   std::int64_t block = 0;  // the trial's block, numbered over all runs of the row
   bool counted = false;    // status ok, treatment not invalid, and there are samples
 };
@@ -43,7 +44,7 @@ struct RowKey {
   auto operator<=>(const RowKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-// All trials of one key, every arm.
+// All trials of one key, every arm. Two of these may have one key: then an arm's device tells them apart.
 struct RowTrials {
   RowKey key;
   std::vector<Point> points;

@@ -1,5 +1,7 @@
 #include "reports/speedup.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -69,6 +71,9 @@ ModeSummary summarize(const std::string& mode, const ArmTrials* arm) {
   summary.n_tried = arm->points.size();
   summary.treatment = treatment_of({arm});
   summary.stats = stats_of(counted_trials(*arm));
+  const auto known = [](const Point& point) { return !point.device.empty(); };
+  const auto found = std::find_if(arm->points.begin(), arm->points.end(), known);
+  if (found != arm->points.end()) summary.device = found->device;
   return summary;
 }
 
@@ -78,6 +83,7 @@ std::vector<TrialPoint> points_of(const std::vector<const ArmTrials*>& arms) {
     for (const Point& point : arm->points) {
       const auto& trial = point.view->trial;
       TrialPoint entry;
+      entry.id = trial.id;
       entry.run_id = trial.run_id;
       entry.mode = trial.mode;
       entry.arm = trial.arm;
@@ -120,6 +126,41 @@ SpeedupRow named_row(const RowTrials& trials) {
   return row;
 }
 
+// When, with what, and what the suite says about itself.
+void add_background(const RowTrials& trials, const Background& background, SpeedupRow& row) {
+  std::set<std::string> versions;
+  for (const Point& point : trials.points) {
+    const std::string& start = point.view->trial.started_at;
+    if (!start.empty()) {
+      if (row.measured_first.empty() || start < row.measured_first) row.measured_first = start;
+      row.measured_last = std::max(row.measured_last, start);
+    }
+    const auto version = background.capbench_by_run.find(point.view->trial.run_id);
+    if (version != background.capbench_by_run.end() && !version->second.empty()) versions.insert(version->second);
+  }
+  row.capbench.assign(versions.begin(), versions.end());
+  const auto description = background.description_by_suite.find(row.suite_id);
+  if (description != background.description_by_suite.end()) row.suite_description = description->second;
+}
+
+// Of the arms together, see SpeedupRow::device.
+std::string devices_text(const SpeedupRow& row) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> modes_by_device;
+  for (const ModeSummary& mode : row.modes) {
+    if (mode.device.empty()) continue;
+    const auto same = [&](const auto& entry) { return entry.first == mode.device; };
+    auto found = std::find_if(modes_by_device.begin(), modes_by_device.end(), same);
+    if (found == modes_by_device.end()) found = modes_by_device.insert(found, {mode.device, {}});
+    found->second.push_back(arm_name(row, mode));
+  }
+  if (modes_by_device.size() == 1) return modes_by_device.front().first;
+  std::vector<std::string> parts;
+  for (const auto& [device, modes] : modes_by_device) {
+    parts.push_back(fmt::format("{} ({})", device, fmt::join(modes, ", ")));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 // The arms of one row: one of each of the three modes (or none), and all of the suite's own modes.
 struct Combination {
   const ArmTrials* bare_metal = nullptr;
@@ -135,16 +176,21 @@ void compare(SpeedupRow& row, const Combination& arms) {
   row.modes.push_back(summarize(kBareMetal, arms.bare_metal));
   row.modes.push_back(summarize(kStock, arms.stock));
   row.modes.push_back(summarize(kUnlocked, arms.unlocked));
-  for (const ArmTrials* other : arms.others) row.modes.push_back(summarize(other->mode, other));
+  for (const ArmTrials* other : arms.others) {
+    row.modes.push_back(summarize(other->mode, other));
+    row.modes.back().over_bare_metal = ratio(trials(other), trials(arms.bare_metal));
+  }
+  row.device = devices_text(row);
 
   const auto unlocked = trials(arms.unlocked);
   row.speedup = ratio(unlocked, trials(arms.stock));
   row.percent_of_bare_metal = ratio(unlocked, trials(arms.bare_metal), 100);
 }
 
-SpeedupRow make_row(const RowTrials& trials, const Combination& arms, bool arms_shown) {
+SpeedupRow make_row(const RowTrials& trials, const Combination& arms, const Background& background, bool arms_shown) {
   SpeedupRow row = named_row(trials);
   row.arms_shown = arms_shown;
+  add_background(trials, background, row);
   compare(row, arms);
 
   std::vector<const ArmTrials*> core;
@@ -169,7 +215,7 @@ SpeedupRow make_row(const RowTrials& trials, const Combination& arms, bool arms_
   return row;
 }
 
-void add_rows(const RowTrials& trials, std::vector<SpeedupRow>& rows) {
+void add_rows(const RowTrials& trials, const Background& background, std::vector<SpeedupRow>& rows) {
   const ArmsByMode modes = arms_by_mode(trials);
   bool arms_shown = false;
   std::vector<const ArmTrials*> others;
@@ -183,7 +229,7 @@ void add_rows(const RowTrials& trials, std::vector<SpeedupRow>& rows) {
   for (const ArmTrials* bare_metal : choices(modes, kBareMetal)) {
     for (const ArmTrials* stock : choices(modes, kStock)) {
       for (const ArmTrials* unlocked : choices(modes, kUnlocked)) {
-        rows.push_back(make_row(trials, {bare_metal, stock, unlocked, others}, arms_shown));
+        rows.push_back(make_row(trials, {bare_metal, stock, unlocked, others}, background, arms_shown));
       }
     }
   }
@@ -198,7 +244,7 @@ auto arms_place(const SpeedupRow& row) {
 bool comes_before(const SpeedupRow& a, const SpeedupRow& b) {
   const auto place = [](const SpeedupRow& r) {
     const auto subject = std::tie(r.suite, r.suite_id, r.machine, r.machine_id, r.build, r.executable_sha256,
-                                  r.workload, r.model, r.model_kind, r.guest);
+                                  r.workload, r.model, r.model_kind, r.guest, r.device);
     return std::tuple_cat(subject, arms_place(r), std::tie(r.n_depth, r.n_gen, r.n_prompt, r.test));
   };
   return place(a) < place(b);
@@ -206,9 +252,19 @@ bool comes_before(const SpeedupRow& a, const SpeedupRow& b) {
 
 }  // namespace
 
-SpeedupReport build_speedup(const std::vector<schema::TrialView>& trials) {
+bool is_core_mode(const std::string& mode) {
+  return mode == kBareMetal || mode == kStock || mode == kUnlocked;
+}
+
+std::string arm_name(const SpeedupRow& row, const ModeSummary& mode) {
+  const auto same_mode = [&](const ModeSummary& other) { return other.mode == mode.mode; };
+  if (is_core_mode(mode.mode) || std::count_if(row.modes.begin(), row.modes.end(), same_mode) < 2) return mode.mode;
+  return mode.arm.starts_with(mode.mode) ? mode.arm : fmt::format("{} ({})", mode.mode, mode.arm);
+}
+
+SpeedupReport build_speedup(const std::vector<schema::TrialView>& trials, const Background& background) {
   SpeedupReport report;
-  for (const RowTrials& row : select_rows(trials)) add_rows(row, report.rows);
+  for (const RowTrials& row : select_rows(trials)) add_rows(row, background, report.rows);
   std::sort(report.rows.begin(), report.rows.end(), comes_before);
   return report;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,10 +31,12 @@ struct ModeStats {
 // One mode of a row, as one arm gave it.
 struct ModeSummary {
   std::string mode;
-  std::string arm;                 // empty: the suite has no arm of this mode
-  std::string treatment;           // of this arm alone: "proven", "unproven", "invalid"
-  std::size_t n_tried = 0;         // trials that count or should have
-  std::optional<ModeStats> stats;  // none: no trial counts; never a zero
+  std::string arm;                          // empty: the suite has no arm of this mode
+  std::string treatment;                    // of this arm alone: "proven", "unproven", "invalid"
+  std::size_t n_tried = 0;                  // trials that count or should have
+  std::string device;                       // of the counted trials' results; empty if unknown
+  std::optional<ModeStats> stats;           // none: no trial counts; never a zero
+  std::optional<Estimate> over_bare_metal;  // this arm's speed over bare-metal's; the suite's own modes only
 };
 
 // Trials of one arm that do not count, and why.
@@ -43,10 +46,12 @@ struct NotOk {
   std::string status;  // as the trial has it, or "no_samples" for an ok trial without usable samples
   std::string reason;  // of the first such trial; may be empty
   std::size_t count = 0;
+  std::vector<std::string> trials;  // their ids
 };
 
 // One trial of the row, for the reader who wants to see each.
 struct TrialPoint {
+  std::string id;
   std::string run_id;
   std::string mode;
   std::string arm;
@@ -77,6 +82,14 @@ struct SpeedupRow {
   std::int64_t n_depth = 0;
   std::string guest;  // "vm", "stand-in"; empty: every arm ran on the host itself
 
+  // What the arms ran on: "NVIDIA H200"; where arms differ, each with its modes, "Apple M1 Ultra (bare-metal); ...".
+  // Empty if no result says.
+  std::string device;
+  std::string measured_first;         // when the first trial started, UTC; empty if unknown
+  std::string measured_last;          // and the last
+  std::vector<std::string> capbench;  // versions that ran the trials, sorted; empty if unknown
+  std::string suite_description;      // may be empty
+
   std::vector<ModeSummary> modes;                 // bare-metal, stock, unlocked, always; then the suite's own, by name
   bool arms_shown = false;                        // a mode has several arms here, so the rows differ by arm
   std::optional<Estimate> speedup;                // unlocked over stock
@@ -94,12 +107,19 @@ struct SpeedupReport {
   std::vector<SpeedupRow> rows;
 };
 
+// What trials do not say themselves, by id. What is not there is left out of the report.
+struct Background {
+  std::map<std::string, std::string> description_by_suite;
+  std::map<std::string, std::string> capbench_by_run;
+};
+
 // The rules, fixed beforehand:
 // - Of each (run, arm, workload, model, block) only the latest attempt is looked at.
 // - Only a trial of status `ok` whose treatment is not invalid counts to medians; every other is reported in `not_ok`.
 // - Rows never pool suites, machines, builds, workloads, models, real models and twins, tests, guests or arms. Runs of
-// one
-//   suite on one machine with one build are pooled: a block is a block.
+//   one suite on one machine with one build are pooled: a block is a block.
+// - Nor do they pool devices: an arm that ran on two of them gives two rows. The arms of one row may differ in it, as a
+//   guest's GPU has a name of its own; that is flagged `device-differs`.
 // - A host's arms (no guest) stand in the row of every guest measured beside them, `stock` and `unlocked` excepted.
 // - A trial that ended without results belongs to every row that it could have been part of.
 // - treatment: "invalid" if any trial of the three arms is, "proven" if every counted one is, else "unproven".
@@ -107,7 +127,13 @@ struct SpeedupReport {
 // "unchecked".
 // - A test named twice in one trial gives two rows, "pp512" and "pp512 #2", flagged `repeated-test`.
 // The order of `trials` does not matter. Rows come sorted.
-SpeedupReport build_speedup(const std::vector<schema::TrialView>& trials);
+SpeedupReport build_speedup(const std::vector<schema::TrialView>& trials, const Background& background = {});
+
+bool is_core_mode(const std::string& mode);
+
+// "unlocked"; of a mode of the suite's own that has several arms, the arm: "layer: no coopmat" as it is, since it
+// begins with its mode, else "MODE (ARM)". Not escaped.
+std::string arm_name(const SpeedupRow& row, const ModeSummary& mode);
 
 }  // namespace capbench::reports
 

@@ -115,6 +115,46 @@ TEST(Speedup, NeverPoolsWhatDiffers) {
   }
 }
 
+TEST(Speedup, NeverPoolsDevicesOfOneArm) {
+  auto trials = three_modes();
+  for (TrialView& view : trials) view.trial.results[0].cpu_info = "cpu A";
+  EXPECT_EQ(only_row(trials).device, "cpu A");
+  const auto both = with_copy(trials, [](TrialView& copy) {
+    copy.trial.results[0].cpu_info = "cpu B";
+    copy.trial.run_id = "run-2";
+  });
+  const SpeedupReport report = build_speedup(both);
+  ASSERT_EQ(report.rows.size(), 2U);
+  EXPECT_EQ(report.rows[0].device, "cpu A");
+  EXPECT_EQ(report.rows[1].device, "cpu B");
+  for (const SpeedupRow& row : report.rows) EXPECT_EQ(mode(row, kStock).stats->n_trials, 8U);
+}
+
+TEST(Speedup, AGuestsDeviceMayHaveAnotherName) {
+  auto trials = three_modes();
+  for (TrialView& view : trials) {
+    view.trial.results[0].gpu_info = view.trial.guest.empty() ? "GPU" : "virtual GPU";
+    view.trial.results[0].backends = "MTL";
+  }
+  const SpeedupRow row = only_row(trials);
+  EXPECT_EQ(row.device, "GPU (bare-metal); virtual GPU (stock, unlocked)");
+  EXPECT_THAT(row.flags, ElementsAre("device-differs"));
+  EXPECT_TRUE(row.speedup && row.percent_of_bare_metal);
+}
+
+TEST(Speedup, SaysWhenAndWithWhatItWasMeasured) {
+  auto trials = three_modes(2);
+  for (std::size_t i = 0; i < trials.size(); ++i) trials[i].trial.started_at = "2026-11-2" + std::to_string(i);
+  Background background;
+  background.capbench_by_run["run-1"] = "0.1.0";
+  background.description_by_suite["suite-1"] = "what it is";
+  const SpeedupRow row = build_speedup(trials, background).rows.at(0);
+  EXPECT_EQ(row.measured_first, "2026-11-20");
+  EXPECT_EQ(row.measured_last, "2026-11-25");
+  EXPECT_THAT(row.capbench, ElementsAre("0.1.0"));
+  EXPECT_EQ(row.suite_description, "what it is");
+}
+
 TEST(Speedup, PoolsRunsOfOneSuiteOnOneMachine) {
   const auto trials = with_copy(three_modes(), [](TrialView& copy) { copy.trial.run_id = "run-2"; });
   const SpeedupRow row = only_row(trials);
@@ -164,6 +204,9 @@ TEST(Speedup, ListsTheSuitesOwnModes) {
   ASSERT_EQ(row.modes.size(), 4U);
   EXPECT_EQ(row.modes[3].mode, "half");
   EXPECT_NEAR(row.modes[3].stats->median.value, 300, 1e-5);
+  ASSERT_TRUE(row.modes[3].over_bare_metal.has_value());
+  EXPECT_NEAR(row.modes[3].over_bare_metal->value, 0.3, 1e-6);
+  EXPECT_FALSE(row.modes[2].over_bare_metal.has_value());
 }
 
 TEST(Speedup, OnlyTheLatestAttemptIsLookedAt) {
@@ -187,11 +230,13 @@ TEST(Speedup, OnlyTheLatestAttemptIsLookedAt) {
 TEST(Speedup, TrialsThatAreNotOkAreCountedAndNamed) {
   auto trials = three_modes(5);
   fail(trials[5], "timeout", "ran longer than 600 s");
+  trials[5].trial.id = "0123";
   const SpeedupRow one = only_row(trials);
   EXPECT_EQ(mode(one, kStock).stats->n_trials, 4U);
   EXPECT_THAT(one.notes, ElementsAre("stock: 1 of 5 trials not ok: timeout"));
   ASSERT_EQ(one.not_ok.size(), 1U);
   EXPECT_EQ(one.not_ok[0].status, "timeout");
+  EXPECT_THAT(one.not_ok[0].trials, ElementsAre("0123"));
   EXPECT_EQ(one.not_ok[0].reason, "ran longer than 600 s");
   EXPECT_THAT(one.flags, Contains("trials-not-ok"));
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/speedup.h"
 #include "schema/store.h"
 
 namespace capbench::reports::testing {
@@ -29,9 +30,12 @@ void fail(schema::TrialView& view, const std::string& status, const std::string&
 void append(std::vector<schema::TrialView>& to, const std::vector<schema::TrialView>& more);
 
 // What the golden files show: a twin in a stand-in guest on a virtual machine, five trials an arm and one timeout; a
-// real model in a VM, one process an arm; and a suite with several stock arms, a mode of its own, no bare metal, and
-// wrong output.
+// real model in a VM whose GPU has a name of its own, one process an arm; and a suite with several stock arms, two arms
+// of a mode of its own, no bare metal, and wrong output.
 std::vector<schema::TrialView> golden_trials();
+
+// And what their store would add.
+Background golden_background();
 
 // A name for every way out of every format.
 inline constexpr const char* kHostile =

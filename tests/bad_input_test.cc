@@ -2,8 +2,10 @@
 // stays.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -104,6 +106,109 @@ TEST_F(BadInput, UnknownCapabilityAndLevel) {
   };
   expect_one_error(run(with(R"("guest": {"cpu.isa": "x64"})", R"("guest": {"cpu.iso": "x64"})")), 2, "cpu.iso");
   expect_one_error(run(with(R"("guest": {"cpu.isa": "x64"})", R"("guest": {"cpu.isa": "pentium"})")), 2, "pentium");
+}
+
+TEST_F(BadInput, NestedJsonIsAFailedTrialAndTheRunGoesOn) {
+  const auto result =
+      run(suite_with_bench("#!/bin/sh\nprintf '{\"n_prompt\":16,\"n_gen\":0,\"samples_ns\":[1,2],\"x\":'\nhead -c "
+                           "1000000 /dev/zero | tr '\\0' '['\n"));
+  expect_trials(result, "failed", "nested deeper");
+}
+
+TEST_F(BadInput, StderrThatTakesNothing) {
+  const std::string suite = suite_with_bench(stand_in_bench("", ""));
+  for (const char* where : {"2>/dev/full", "2>&-", "2>&1 | head -c 1"}) {
+    const std::string db = (sandbox_.dir / "quiet.db").string();
+    fs::remove(db);
+    Command command = sandbox_.capbench_command({});
+    command.argv = {"/bin/sh", "-c", capbench_program() + " run " + suite + " --db " + db + " " + where};
+    EXPECT_EQ(run_command(command).exit_status, 0) << where;
+    auto store = schema::Store::open(db, schema::OpenMode::kReadOnly);
+    ASSERT_TRUE(store.ok());
+    EXPECT_EQ(store->trials({})->size(), 2U) << where;
+    EXPECT_EQ(store->runs("")->at(0).state, "complete") << where;
+  }
+}
+
+// One trial, so that no next one is there to notice the signal.
+TEST_F(BadInput, InterruptedInTheLastTrial) {
+  sandbox_.write("bench", "#!/bin/sh\nsleep 30\n");
+  SuiteOptions options;
+  options.executable = "./bench";
+  options.trials = 1;
+  options.with_shim_arms = false;
+  const Command command = sandbox_.capbench_command({"run", write_suite(sandbox_, options), "--db", db_});
+  const pid_t pid = start_command(command, sandbox_.dir / "out", sandbox_.dir / "err");
+  for (int i = 0; i < 500 && !fs::exists(db_); ++i) ::usleep(10'000);
+  ::usleep(1'000'000);
+  ::kill(pid, SIGINT);
+  const int status = wait_command(pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  auto store = schema::Store::open(db_, schema::OpenMode::kReadOnly);
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ(store->runs("")->at(0).state, "interrupted");
+}
+
+// Ctrl-Z for longer than the time limit, while the trial ends in time.
+TEST_F(BadInput, ASuspendedHarnessBelievesTheClockOfTheTrial) {
+  const Command command = sandbox_.capbench_command(
+      {"run", suite_with_bench(stand_in_bench("touch \"${0%/*}/started\"; sleep 0.5", ""), 2), "--db", db_});
+  const pid_t pid = start_command(command, sandbox_.dir / "out", sandbox_.dir / "err");
+  for (int i = 0; i < 1000 && !fs::exists(sandbox_.dir / "started"); ++i) ::usleep(10'000);
+  ::kill(pid, SIGSTOP);
+  ::usleep(3'000'000);
+  ::kill(pid, SIGCONT);
+  EXPECT_EQ(wait_command(pid), 0);
+  for (const schema::TrialView& view : trials()) EXPECT_EQ(view.trial.status, "ok") << view.trial.reason;
+}
+
+TEST_F(BadInput, ResumingAPartKeepsTheWholePlan) {
+  const std::string suite = suite_with_bench(stand_in_bench("", ""));
+  ASSERT_EQ(run(suite, {"--only", "*/bare-metal"}).exit_status, 0);
+  const auto with_more = [&] {
+    auto store = schema::Store::open(db_, schema::OpenMode::kReadOnly);
+    return store->runs("")->at(0);
+  };
+  EXPECT_EQ(with_more().state, "complete");
+  EXPECT_EQ(with_more().planned_trials, 2U);
+  ASSERT_EQ(run(suite, {"--resume"}).exit_status, 0);
+  EXPECT_EQ(with_more().planned_trials, 2U);
+}
+
+TEST_F(BadInput, OutputGoesThroughLinksAndDevices) {
+  ASSERT_EQ(run(suite_with_bench(stand_in_bench("", ""))).exit_status, 0);
+  const fs::path file = sandbox_.dir / "report.md";
+  sandbox_.write("report.md", "old");
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  const fs::path link = sandbox_.dir / "link.md";
+  fs::create_symlink(file, link);
+  ASSERT_EQ(sandbox_.capbench({"report", "speedup", "--db", db_, "--out", link.string()}).exit_status, 0);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_NE(*read_file(file), "old");
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  const fs::path null = sandbox_.dir / "null";
+  fs::create_symlink("/dev/null", null);
+  EXPECT_EQ(sandbox_.capbench({"report", "speedup", "--db", db_, "--out", null.string()}).exit_status, 0);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_TRUE(fs::is_symlink(null));
+}
+
+TEST_F(BadInput, SeedThatDoesNotFit) {
+  const std::string suite = suite_with_bench(stand_in_bench("", ""));
+  for (const char* seed : {"-1", "18446744073709551616", "1.5", ""}) {
+    EXPECT_EQ(run(suite, {"--seed", seed}).exit_status, 2) << seed;
+  }
+  EXPECT_EQ(run(suite, {"--seed", "18446744073709551615"}).exit_status, 0);
+}
+
+TEST_F(BadInput, APipeThatNobodyWritesTo) {
+  const fs::path pipe = sandbox_.dir / "suite.json";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(sandbox_.capbench({"plan", pipe.string()}).exit_status, 2);
+}
+
+TEST_F(BadInput, NoSuchSubcommand) {
+  expect_one_error(sandbox_.capbench({"nosuch", "--help"}), 2, "nosuch");
 }
 
 TEST_F(BadInput, MissingModel) {

@@ -1,8 +1,11 @@
 #include "harness/cli/command.h"
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <system_error>
 
 #include "base/file.h"
@@ -14,22 +17,52 @@ namespace capbench::cli {
 
 namespace fs = std::filesystem;
 
+std::string whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = failure == std::errc() && end == text.data() + text.size();
+  return whole ? "" : text + ": expected an integer from 0 to 18446744073709551615";
+}
+
+void tell(std::string_view text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+}
+
 int fail(const Error& error) {
-  const std::string line = "capbench: " + to_string(error) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  tell("capbench: " + to_string(error) + "\n");
   return exit_status(error.kind);
 }
 
 int print_data(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    if (errno == EPIPE) return 0;
     return fail(file_error("standard output", errno));
   }
   return 0;
 }
 
+namespace {
+
+// A device or a pipe takes the bytes; only a file can be replaced.
+int write_through(const fs::path& path, std::string_view text) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
+  if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+      std::fflush(file.get()) != 0) {
+    return fail(file_error(path, errno));
+  }
+  return 0;
+}
+
+}  // namespace
+
 int write_output(const std::string& out, std::string_view text) {
   if (out.empty() || out == "-") return print_data(text);
-  if (auto status = replace_file(out, text); !status) return fail(status.error());
+  std::error_code unresolved;
+  const fs::path target = fs::canonical(out, unresolved);  // a link stays a link
+  if (!unresolved && !fs::is_regular_file(target)) return write_through(target, text);
+  if (auto status = replace_file(unresolved ? fs::path(out) : target, text); !status) {
+    return fail(status.error());
+  }
   return 0;
 }
 

@@ -36,7 +36,14 @@ void add_explain(CLI::App& app, Session& session);
 // Prints "capbench: ERROR" to stderr and returns its exit status.
 int fail(const Error& error);
 
-// Data goes to stdout. A full disk behind it is an error, not silence.
+// For options that hold a std::uint64_t: the parser alone would wrap -1 and cut what is too large. Empty: fine.
+std::string whole_number(const std::string& text);
+
+// A message to stderr. If nobody can read it, that is no reason to fail.
+void tell(std::string_view text);
+
+// Data goes to stdout. A reader that has gone away (`| head`) had enough; a full disk behind it is an error, not
+// silence.
 int print_data(std::string_view text);
 
 // To the file, or to stdout if `out` is empty.

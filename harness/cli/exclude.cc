@@ -31,7 +31,7 @@ int exclude(const Options& options) {
   auto store = schema::Store::open(*path, schema::OpenMode::kCreate);
   if (!store) return fail(store.error());
   if (auto status = store->exclude_trial(options.trial, options.why); !status) return fail(status.error());
-  fmt::print(stderr, "excluded {}; its samples stay in the store\n", options.trial);
+  tell(fmt::format("excluded {}; its samples stay in the store\n", options.trial));
   return 0;
 }
 

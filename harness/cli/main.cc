@@ -1,4 +1,6 @@
 #include <csignal>
+#include <exception>
+#include <new>
 
 #include "harness/cli/command.h"
 #include "harness/cli/help.h"
@@ -8,6 +10,8 @@ int main(int argc, char** argv) {
   using namespace capbench;
   // A file-size limit is an error of write(2) to report, not a reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
+  // So is a reader that has gone away. What is measured gets the usual dispositions back.
+  std::signal(SIGPIPE, SIG_IGN);
   cli::Session session;
   session.install = runner::find_install(argv[0]);
   CLI::App app{"Reproducible benchmarks of local LLMs: which device capability is each speedup worth?", "capbench"};
@@ -43,5 +47,13 @@ int main(int argc, char** argv) {
     // --help and --version come here as well, with status 0; every real usage error is 2.
     return app.exit(error) == 0 ? 0 : 2;
   }
-  return session.action ? session.action() : 2;
+  try {
+    return session.action ? session.action() : 2;
+  } catch (const std::bad_alloc&) {
+    return cli::fail(
+        {ErrorKind::kMachine, "memory", "there is not enough of it", "close other programs, or give it more"});
+  } catch (const std::exception& error) {
+    return cli::fail(
+        {ErrorKind::kMachine, "capbench", error.what(), "run it again; what was measured is in the store"});
+  }
 }

@@ -43,14 +43,14 @@ int synth(const Options& options) {
   const bool show = ::isatty(STDERR_FILENO) != 0;
   if (show) {
     synth_options.progress = [](std::uint64_t done, std::uint64_t total) {
-      fmt::print(stderr, "\rwriting: {} %", done * 100 / std::max<std::uint64_t>(total, 1));
+      tell(fmt::format("\rwriting: {} %", done * 100 / std::max<std::uint64_t>(total, 1)));
       std::fflush(stderr);
       return true;
     };
   }
   auto report = models::synth(*shape, options.seed, models::fill_of(options.fill).value_or(models::Fill::kPlanted),
                               options.out, synth_options);
-  if (show) fmt::print(stderr, "\r\x1b[K");
+  if (show) tell("\r\x1b[K");
   if (!report) return fail(report.error());
   return print_data(options.json ? models::synth_json(*report) : models::synth_text(*report));
 }

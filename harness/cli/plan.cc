@@ -115,7 +115,7 @@ void add_plan(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("plan", "Print the trials of a suite in the order they would run");
   command->add_option("SUITE", options->suite, "the suite file")->required();
   command->add_option("--db", options->db, "where to look for earlier times [$XDG_DATA_HOME/capbench/results.db]");
-  command->add_option("--seed", options->seed, "seed of the order within blocks [the suite's]");
+  command->add_option("--seed", options->seed, "seed of the order within blocks [the suite's]")->check(whole_number);
   command->add_flag("--json", options->json, "print JSON");
   command->footer("Example:\n  capbench plan suites/quickstart.json");
   command->callback([&session, options] { session.action = [options] { return plan(*options); }; });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "harness/cli/command.h"
+#include "reports/read_speedup.h"
 #include "reports/render_csv.h"
 #include "reports/render_html.h"
 #include "reports/render_json.h"
@@ -35,14 +36,14 @@ int speedup(const Options& options) {
   if (!store) return fail(store.error());
   schema::TrialFilter filter;
   filter.suite = options.suite;
-  auto trials = store->trials(filter);
-  if (!trials) return fail(trials.error());
-  if (trials->empty()) {
+  auto report = reports::read_speedup(*store, filter);
+  if (!report) return fail(report.error());
+  if (report->rows.empty()) {
     const std::string of = options.suite.empty() ? "" : fmt::format(" of suite \"{}\"", options.suite);
     return fail({ErrorKind::kUsage, path->string(), "holds no trials" + of,
                  "`capbench run SUITE --db " + path->string() + "`"});
   }
-  return write_output(options.out, render(reports::build_speedup(*trials), options.format));
+  return write_output(options.out, render(*report, options.format));
 }
 
 }  // namespace

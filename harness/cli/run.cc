@@ -43,14 +43,14 @@ int summarize(const runner::RunSummary& summary, const std::string& db, const Op
     recorded += count;
     if (status == "ok") ok = count;
   }
-  fmt::print(stderr, "{} of {} trials in the store{}{}; {} ran now\n", recorded, summary.planned,
-             counts.empty() ? "" : ": ", counts, summary.ran);
+  tell(fmt::format("{} of {} trials in the store{}{}; {} ran now\n", recorded, summary.planned,
+                   counts.empty() ? "" : ": ", counts, summary.ran));
   if (summary.interrupted) {
     const std::string only = options.only.empty() ? "" : fmt::format(" --only '{}'", options.only);
-    fmt::print(stderr, "interrupted; to go on: capbench run {} --db {}{} --resume\n", options.suite, db, only);
+    tell(fmt::format("interrupted; to go on: capbench run {} --db {}{} --resume\n", options.suite, db, only));
     return 130;
   }
-  fmt::print(stderr, "the table: capbench report speedup --db {}\n", db);
+  tell(fmt::format("the table: capbench report speedup --db {}\n", db));
   return ok == summary.planned ? 0 : 1;
 }
 
@@ -84,7 +84,7 @@ void add_run(CLI::App& app, Session& session) {
   command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
   command->add_flag("--resume", options->resume, "go on with this suite's newest run here: only what is missing");
   command->add_option("--only", options->only, "only trials whose MODEL/WORKLOAD/ARM matches this pattern (* ? [])");
-  command->add_option("--seed", options->seed, "seed of the order within blocks [the suite's]");
+  command->add_option("--seed", options->seed, "seed of the order within blocks [the suite's]")->check(whole_number);
   command->add_flag("--quiet", options->quiet, "print only messages and trials that are not ok");
   command->add_flag("--no-wait", options->no_wait, "give up if another capbench run is measuring on this machine");
   command->footer(

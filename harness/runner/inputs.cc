@@ -178,7 +178,13 @@ schema::ClosureRecord make_closure(const Inputs& inputs, const ModelInput& model
     if (auto artifact = digests.digest(path)) closure.members.push_back({role, std::move(*artifact), path.string()});
   };
   add("executable", executable);
-  closure.members.push_back({"model", model.artifact, model.path.string()});
+  // Again, since a file can be replaced during a run; the cache makes it one look.
+  schema::ArtifactRecord weights = model.artifact;
+  if (auto now = digests.digest(model.path); now && now->sha256 != weights.sha256) {
+    weights.sha256 = now->sha256;
+    weights.size = now->size;
+  }
+  closure.members.push_back({"model", std::move(weights), model.path.string()});
   for (const std::string& file : mapped_files) {
     if (fs::path(file) == executable || injected.contains(file)) continue;
     add(is_driver(fs::path(file).filename().string()) ? "driver" : "library", file);

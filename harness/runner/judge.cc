@@ -27,15 +27,16 @@ std::string signal_name(int signal) {
 }
 
 // "WHAT: its last words", or WHAT alone.
-std::string with_last_words(const std::string& what, const JobResult& job) {
+// What happened, the program's own last words, and the remedy.
+std::string with_last_words(const std::string& what, const JobResult& job, const std::string& remedy) {
   const std::string words = observe::last_words(job.err);
-  return words.empty() ? what : what + ": " + words;
+  return what + (words.empty() ? "" : ": " + words) + "; try: " + remedy;
 }
 
 std::string signal_remedy(int signal) {
-  if (signal == SIGKILL) return "; try: free some memory (the kernel kills what asks for too much), see `dmesg`";
-  if (signal == SIGILL) return "; try: a lower level of cpu.isa, this machine does not execute what was chosen";
-  return "; try: the command by hand with -v";
+  if (signal == SIGKILL) return "free some memory (the kernel kills what asks for too much), see `dmesg`";
+  if (signal == SIGILL) return "a lower level of cpu.isa, this machine does not execute what was chosen";
+  return "the command by hand with -v";
 }
 
 // How the process ended, before anything it printed is believed.
@@ -46,24 +47,23 @@ Verdict verdict_of_end(const JobResult& job, const runtime::ParsedOutput& parsed
       return {"failed", fmt::format("could not be started: {}; try: `capbench doctor`", job.reason)};
     case Ending::kTimedOut:
       return {"timeout",
-              with_last_words(fmt::format("ran past the limit of {:g} s; try: a larger time_limit_s", limit_s), job)};
+              with_last_words(fmt::format("ran past the limit of {:g} s", limit_s), job, "a larger time_limit_s")};
     case Ending::kInterrupted:
       return {"killed", "interrupted; try: `capbench run --resume`"};
     case Ending::kFlooded:
       return {"failed", "printed more than is kept; try: leave -v and --progress out of args"};
     case Ending::kSignaled:
       return {"killed",
-              with_last_words(fmt::format("ended by {}{}", signal_name(job.signal), signal_remedy(job.signal)), job)};
+              with_last_words(fmt::format("ended by {}", signal_name(job.signal)), job, signal_remedy(job.signal))};
     case Ending::kExited:
       break;
   }
   if (job.exit_status != 0) {
-    return {"failed",
-            with_last_words(fmt::format("exited {}; try: the command by hand with -v", job.exit_status), job)};
+    return {"failed", with_last_words(fmt::format("exited {}", job.exit_status), job, "the command by hand with -v")};
   }
   if (!parsed.problem.empty()) return {"failed", parsed.problem + "; try: the command by hand"};
   if (job.out.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return {"failed", with_last_words("exited 0 but printed nothing; try: the command by hand with -v", job)};
+    return {"failed", with_last_words("exited 0 but printed nothing", job, "the command by hand with -v")};
   }
   const std::string wrong = runtime::check_results(parsed.results, workload);
   if (!wrong.empty()) return {"failed", wrong + "; try: another version of llama-bench"};
@@ -79,7 +79,8 @@ Verdict verdict_of_arm(Verdict end, const JobResult& job, const std::string& mis
   const std::string also = end.status == "ok" ? "" : fmt::format("; and it {}", end.reason);
   if (!context.injection_problem.empty()) return {"invalid_treatment", treatment.reason + also};
   if (!missing_device.empty()) {
-    return {"no_device", fmt::format("{}; try: `capbench doctor SUITE`, which lists what is missing{}", missing_device, also)};
+    return {"no_device",
+            fmt::format("{}; try: `capbench doctor SUITE`, which lists what is missing{}", missing_device, also)};
   }
   const bool wrong = treatment.treatment == "invalid" && (end.status == "ok" || treatment.contradicted);
   return wrong ? Verdict{"invalid_treatment", treatment.reason + also} : end;

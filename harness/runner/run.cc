@@ -138,7 +138,10 @@ Result<RunSummary> Run::execute() {
     }
     if (auto status = run_trial(planned); !status) return std::move(status).error();
   }
-  if (auto status = save_run_state(summary_.interrupted ? "interrupted" : "complete"); !status) {
+  // Of the whole run, which --only may have taken a part of.
+  const auto finished = static_cast<std::size_t>(
+      std::count_if(journal_.begin(), journal_.end(), [](const auto& entry) { return !entry.second.cut_short; }));
+  if (auto status = save_run_state(finished >= run_.planned_trials ? "complete" : "interrupted"); !status) {
     return std::move(status).error();
   }
   for (const suite::PlannedTrial& planned : plan_) {
@@ -182,7 +185,7 @@ Status Run::begin() {
                    "a pattern over MODEL/WORKLOAD/ARM; `capbench plan` lists them"};
     }
   }
-  run_.planned_trials = plan_.size();
+  run_.planned_trials = std::max<std::size_t>(run_.planned_trials, plan_.size());
   return save_run_state("running");
 }
 
@@ -357,7 +360,10 @@ Status Run::run_trial(const suite::PlannedTrial& planned) {
   if (auto status = put(std::move(trial), *job_result, probe, closure); !status) return status;
 
   ++summary_.ran;
-  if (cut_short) return {};
+  if (cut_short) {
+    summary_.interrupted = true;
+    return {};
+  }
   ++done_;
   auto& wall = walls_[suite::trial_key(suite_, planned)];
   wall.first += notice.wall;
@@ -375,6 +381,13 @@ Status Run::put(schema::TrialRecord trial, const target::JobResult& job, const s
   trial.stdout_sha256 = sha256(job.out);
   trial.stderr_sha256 = sha256(job.err);
   if (!probe.empty()) trial.probe_sha256 = sha256(probe);
+  trial.id = schema::trial_id(trial);
+  auto stored = store_.put_trial(trial, job.out, job.err, probe);
+  if (stored || stored.error().kind == ErrorKind::kMachine || trial.results.empty()) return stored;
+  // Something it printed is more than the store takes. The trial is a row all the same, with its raw output.
+  trial.status = "failed";
+  trial.reason = "its results cannot be stored: " + stored.error().cause + "; try: another version of llama-bench";
+  trial.results.clear();
   trial.id = schema::trial_id(trial);
   return store_.put_trial(trial, job.out, job.err, probe);
 }

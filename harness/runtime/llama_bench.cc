@@ -85,6 +85,29 @@ std::string read_row(const json& row, schema::ResultRecord& result) {
   return "";
 }
 
+// Deeper than any llama-bench ever printed, and far from what a recursive reader survives.
+constexpr int kMaxNesting = 16;
+constexpr std::size_t kMaxRows = 1000;
+
+bool is_too_deep(std::string_view line) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxNesting) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> llama_bench_argv(const std::string& executable, const std::string& model_path,
@@ -148,6 +171,14 @@ ParsedOutput parse_jsonl(std::string_view output) {
       // The first problem is the cause; later ones are its consequences.
       if (parsed.problem.empty()) parsed.problem = fmt::format("line {} of its output: {}", number, what);
     };
+    if (parsed.results.size() >= kMaxRows) {
+      problem(fmt::format("more than {} rows", kMaxRows));
+      break;
+    }
+    if (is_too_deep(line)) {
+      problem(fmt::format("JSON nested deeper than {} levels", kMaxNesting));
+      continue;
+    }
     const json row = json::parse(line, nullptr, false);
     if (row.is_discarded()) {
       problem(whole ? "not JSON" : "the JSON ends in the middle");
@@ -165,7 +196,8 @@ ParsedOutput parse_jsonl(std::string_view output) {
 }
 
 std::string check_results(const std::vector<schema::ResultRecord>& results, const suite::Workload& workload) {
-  std::vector<std::string> missing = expected_tests(workload);
+  const std::vector<std::string> asked = expected_tests(workload);
+  std::vector<std::string> missing = asked;
   for (const schema::ResultRecord& result : results) {
     const auto repetitions = static_cast<std::int64_t>(result.samples_ns.size());
     if (repetitions != workload.repetitions) {
@@ -175,6 +207,8 @@ std::string check_results(const std::vector<schema::ResultRecord>& results, cons
     const auto it = std::find(missing.begin(), missing.end(), result.test);
     if (it != missing.end()) {
       missing.erase(it);
+    } else if (std::find(asked.begin(), asked.end(), result.test) != asked.end()) {
+      return fmt::format("it printed {} twice", result.test);
     } else if (workload.extra_args.empty()) {
       return fmt::format("it printed a test that was not asked for: {}", result.test);
     }

@@ -81,6 +81,28 @@ TEST(ParseJsonl, RefusesImpossibleRows) {
   }
 }
 
+TEST(ParseJsonl, RefusesWhatIsNestedTooDeepAndTooManyRows) {
+  const std::string brackets(1'000'000, '[');
+  for (const std::string& row : {R"({"n_prompt":1,"n_gen":0,"samples_ns":[1],"x":)" + brackets,
+                                 R"({"n_prompt":1,"n_gen":0,"samples_ns":)" + brackets,
+                                 R"({"n_prompt":1,"n_gen":0,"samples_ns":[1],"x":)" + brackets.substr(0, 20'000) +
+                                     std::string(20'000, ']') + "}"}) {
+    const ParsedOutput parsed = parse_jsonl(row + "\n");
+    EXPECT_TRUE(parsed.results.empty());
+    EXPECT_THAT(parsed.problem, HasSubstr("nested deeper"));
+  }
+  // Brackets within a text are no nesting.
+  EXPECT_EQ(parse_jsonl(R"({"n_prompt":1,"n_gen":0,"samples_ns":[1],"x":"\"[[[[[[[[[[[[[[[[[[[[["})"
+                        "\n")
+                .problem,
+            "");
+  std::string many;
+  for (int i = 0; i < 1100; ++i) many += std::string(kRow) + "\n";
+  const ParsedOutput parsed = parse_jsonl(many);
+  EXPECT_EQ(parsed.results.size(), 1000U);
+  EXPECT_THAT(parsed.problem, HasSubstr("more than 1000 rows"));
+}
+
 TEST(ParseJsonl, SurvivesMutations) {
   std::mt19937 random(11);  // NOLINT: the same bytes every time
   const std::string whole = std::string(kRow) + "\n" + std::string(kRow) + "\n";
@@ -107,6 +129,11 @@ TEST(CheckResults, WantsEveryTestOnceWithEverySample) {
               HasSubstr("1 samples instead of 2"));
   EXPECT_THAT(check_results({row("pp512", 2), row("pp512", 2), row("pp64", 2), row("tg128", 2)}, w),
               HasSubstr("pp512"));
+  suite::Workload with_arguments = w;
+  with_arguments.extra_args = {"-b", "512"};
+  EXPECT_EQ(check_results({row("pp512", 2), row("pp64", 2), row("tg128", 2), row("pp9+tg9", 2)}, with_arguments), "");
+  EXPECT_THAT(check_results({row("pp512", 2), row("pp512", 2), row("pp64", 2), row("tg128", 2)}, with_arguments),
+              HasSubstr("pp512 twice"));
 }
 
 }  // namespace

@@ -98,6 +98,13 @@ void send_message(int socket, const KeeperMessage& message) {
   (void)::send(socket, &message, sizeof message, MSG_NOSIGNAL);
 }
 
+// The group, and the program itself should it have left the group. It is not reaped yet, so the number is still its
+// own.
+void signal_program(pid_t program, int signal) {
+  ::kill(-program, signal);
+  ::kill(program, signal);
+}
+
 [[noreturn]] void keep(int socket, int out, int err, char* const* argv, char* const* environment) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "capbench-keeper");
@@ -155,16 +162,16 @@ void send_message(int socket, const KeeperMessage& message) {
     }
     const int ready = ::poll(fds.data(), fds.size(), timeout);
     if (ready == 0) {
-      ::kill(-program, SIGKILL);
+      signal_program(program, SIGKILL);
       kill_at = -1;
     }
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
       char command = 0;
       if (::recv(socket, &command, 1, MSG_DONTWAIT) == 1) {
-        ::kill(-program, SIGTERM);
+        signal_program(program, SIGTERM);
         if (kill_at < 0) kill_at = now_ns() + std::int64_t{kGraceMs} * 1'000'000;
       } else {
-        ::kill(-program, SIGKILL);  // the harness is gone
+        signal_program(program, SIGKILL);  // the harness is gone
       }
     }
     if ((fds[1].revents & POLLIN) != 0) {

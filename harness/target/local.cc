@@ -87,6 +87,11 @@ class Running {
     std::array<pollfd, 4> fds{pollfd{kept_.socket.get(), POLLIN, 0}, pollfd{kept_.out.get(), POLLIN, 0},
                               pollfd{kept_.err.get(), POLLIN, 0}, pollfd{stopping() ? -1 : watch_.stop_fd, POLLIN, 0}};
     const int ready = ::poll(fds.data(), fds.size(), timeout_ms());
+    // Before the deadline: a harness that was suspended finds both, an end that was in time and a deadline that passed.
+    if (ready > 0 && fds[0].revents != 0) {
+      hear_keeper();
+      if (ended_) return;
+    }
     if (!stopping() && Clock::now() >= deadline_) stop(Ending::kTimedOut);
     if (watch_.on_tick && ready == 0) watch_.on_tick();
     if (ready <= 0) return;
@@ -102,7 +107,6 @@ class Running {
       kept_.err.reset();
     }
     if (fds[3].revents != 0) stop(Ending::kInterrupted);
-    if (fds[0].revents != 0) hear_keeper();
   }
 
   int timeout_ms() const {
@@ -174,8 +178,9 @@ class Running {
           result_.ending = Ending::kSignaled;
           result_.signal = WTERMSIG(status);
         }
-        // A program that ended by itself while it was being stopped still counts as stopped.
-        if (stop_reason_) result_.ending = *stop_reason_;
+        // A program that ended by itself while it was being stopped still counts as stopped, unless it was in time.
+        const bool in_time = WIFEXITED(status) && message.wall_ns <= job_.time_limit.count();
+        if (stop_reason_ && !(in_time && *stop_reason_ == Ending::kTimedOut)) result_.ending = *stop_reason_;
         return;
     }
   }

@@ -169,6 +169,20 @@ TEST(LocalTarget, ForgetsWhatWasMappedOnlyWhileLoading) {
   EXPECT_EQ(names(result, awk), 1);
 }
 
+// It ignores SIGTERM and joins the group of its parent, which no signal to its own group reaches.
+TEST(LocalTarget, EndsAProgramThatLeftItsGroup) {
+  Job job;
+  job.argv = {"/usr/bin/perl", "-e",
+              "$SIG{TERM} = 'IGNORE'; setpgrp(0, getpgrp(getppid())); print 'left'; close STDOUT; sleep 60"};
+  job.time_limit = milliseconds(500);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = make_local_target()->run(job, {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->ending, Ending::kTimedOut);
+  EXPECT_EQ(result->out, "left");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
 TEST(LocalTarget, ManyJobsLeakNoDescriptors) {
   const auto count = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator{});

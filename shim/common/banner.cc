@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 
 #include "shim/common/text.h"
 
@@ -71,22 +70,35 @@ void append_banner(TextBuilder& out, const BannerReport& report) {
   out.append("}\n");
 }
 
-// Writes with SIGPIPE held back in this thread: a reader that has gone away must not end the host process.
-void write_quietly(int fd, std::string_view line) {
-  sigset_t pipe_signal;
-  sigset_t before;
+// Takes back a signal that this write raised; one that was pending before belongs to the host.
+void take_back(int signal, const sigset_t& pending_before) {
   sigset_t pending;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
   sigemptyset(&pending);
   sigpending(&pending);
-  const bool already_pending = sigismember(&pending, SIGPIPE) == 1;
-  if (pthread_sigmask(SIG_BLOCK, &pipe_signal, &before) != 0) return;
+  if (sigismember(&pending, signal) != 1 || sigismember(&pending_before, signal) == 1) return;
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  int taken = 0;
+  sigwait(&one, &taken);
+}
+
+// Writes with the signals that a write can raise held back in this thread: a reader that has gone away, a limit on the
+// size of files or a terminal that belongs to somebody else must neither end nor stop the host process.
+void write_quietly(int fd, std::string_view line) {
+  sigset_t raised;
+  sigset_t before;
+  sigset_t pending;
+  sigemptyset(&raised);
+  sigaddset(&raised, SIGPIPE);
+  sigaddset(&raised, SIGXFSZ);
+  sigaddset(&raised, SIGTTOU);
+  sigemptyset(&pending);
+  sigpending(&pending);
+  if (pthread_sigmask(SIG_BLOCK, &raised, &before) != 0) return;
   const ssize_t written = write(fd, line.data(), line.size());
-  if (written < 0 && errno == EPIPE && !already_pending) {
-    const timespec at_once{0, 0};
-    sigtimedwait(&pipe_signal, nullptr, &at_once);
-  }
+  if (written < 0 && errno == EPIPE) take_back(SIGPIPE, pending);
+  if (written < 0 && errno == EFBIG) take_back(SIGXFSZ, pending);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -260,6 +261,16 @@ TEST(PreloadHosts, AClosedOrFullStderrHarmsNobody) {
     const Outcome outcome = run({"/bin/sh", "-c", exec + redirection}, {});
     EXPECT_EQ(outcome.status, 0) << redirection;
     EXPECT_EQ(outcome.out, "here\n") << redirection;
+  }
+}
+
+// A limit on the size of files raises a signal in whoever writes beyond it.
+TEST(PreloadHosts, AFileSizeLimitEndsNobody) {
+  const std::string file =
+      std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) + "/limited";
+  for (const std::string& preload : {std::string(), " LD_PRELOAD=" + kShim}) {
+    EXPECT_EQ(run({"/bin/sh", "-c", "ulimit -f 0; exec env" + preload + " /bin/true 2>" + file}, {}).status, 0)
+        << preload;
   }
 }
 

@@ -3,6 +3,8 @@
 #define CAPSHIM_DARWIN_SIGNAL_H_
 
 #define SIGPIPE 13
+#define SIGTTOU 22
+#define SIGXFSZ 25
 #define SIG_BLOCK 1
 #define SIG_SETMASK 3
 
