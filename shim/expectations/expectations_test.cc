@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -144,6 +145,48 @@ TEST(Describe, WritesWhatItsSchemaSays) {
       }
     }
   }
+}
+
+// What was read from the sources, against what the newest published library answers when it is run: "simdgroup
+// reduction
+//   = true" of the log is the property "simdgroup reduction" of the map that `capbench explain --map` made.
+TEST(Expectations, AgreeWithWhatTheMetalLibraryDoes) {
+  using Group = std::map<std::string, std::int64_t>;
+  const auto text = read_file("shim/emulate/releases/3.21.1.json");
+  ASSERT_TRUE(text.ok());
+  const nlohmann::json extracted = nlohmann::json::parse(*text);
+  std::map<std::string, std::set<Group>> found;
+  for (const auto& property : extracted["properties"]) {
+    std::set<Group>& groups = found[property["name"]];
+    for (const auto& needs : property["needs"]) {
+      Group group;
+      for (const auto& [name, level] : needs.items()) {
+        if (name.starts_with("metal.")) group[name] = level.get<std::int64_t>();
+      }
+      groups.insert(group);
+    }
+  }
+  const auto maps = load_expectations();
+  ASSERT_TRUE(maps.ok());
+  int compared = 0;
+  for (const ExpectationMap& map : *maps) {
+    if (map.backend != "metal") continue;
+    for (const Expectation& flag : map.flags) {
+      const std::size_t equals = flag.log.find('=');
+      if (equals == std::string::npos || !flag.log.ends_with("true")) continue;
+      const std::string property = flag.log.substr(0, flag.log.find_last_not_of(" =", equals) + 1);
+      std::set<Group> groups;
+      for (const auto& needs : flag.needs) {
+        Group group;
+        for (const Need& need : needs) group[need.capability] = need.at_least.value_or(need.is == "on" ? 1 : 0);
+        groups.insert(group);
+      }
+      ASSERT_TRUE(found.contains(property)) << property;
+      EXPECT_EQ(found[property], groups) << property;
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 4);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@ namespace capbench::macho {
 namespace {
 
 using testing::fixture;
-using testing::OpcodeParts;
 
 std::vector<std::string> names(const std::vector<Export>& exports) {
   std::vector<std::string> all;

@@ -12,7 +12,6 @@ namespace {
 
 using testing::ChainedParts;
 using testing::fixture;
-using testing::OpcodeParts;
 
 std::string told(const Fixup& fixup) {
   if (fixup.kind == FixupKind::kRebase) return "rebase";

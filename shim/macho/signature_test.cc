@@ -62,7 +62,7 @@ TEST(Signature, BrokenOnesAreErrors) {
   Result<Image> image = read_image(as_bytes(file));
   ASSERT_TRUE(image) << to_string(image.error());
   const std::string blob = testing::signature_blob({});
-  const auto cause = [&](std::string bytes) {
+  const auto cause = [&](const std::string& bytes) {
     image->code_signature = {true, as_bytes(bytes)};
     const Result<std::optional<Signature>> signature = read_signature(*image);
     return signature.ok() ? std::string("no error") : signature.error().cause;

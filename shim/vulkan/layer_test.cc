@@ -438,8 +438,9 @@ TEST_F(Layer, BadSettingsChangeNothingAndAreSaidOnce) {
                                  std::string("vulkan.max_compute_shared_memory=1"), std::string(","),
                                  std::string("vulkan.bfloat16=off,vulkan.bfloat16=on"),
                                  std::string("vulkan.bfloat16=\xff"), std::string(70000, 'x')}) {
-    for (auto arm : {options(kBoth, "vulkan.shader_float16=off", bad), options(kBoth, bad, "vulkan.shader_float16=off"),
-                     options(kShimOnly, "", bad), options(kGuestOnly, bad, "")}) {
+    for (const auto& arm :
+         {options(kBoth, "vulkan.shader_float16=off", bad), options(kBoth, bad, "vulkan.shader_float16=off"),
+          options(kShimOnly, "", bad), options(kGuestOnly, bad, "")}) {
       SCOPED_TRACE(bad.substr(0, 60));
       const CapturedStderr captured;
       {
