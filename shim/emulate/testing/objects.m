@@ -2,7 +2,8 @@
 typedef signed char BOOL_;
 typedef unsigned long NSUInteger;
 
-__attribute__((objc_root_class)) @interface NSObject
+__attribute__((objc_root_class))
+@interface NSObject
 + (id)new;
 @end
 @interface NSString : NSObject

@@ -6,11 +6,11 @@ extern char* getenv(const char*);
 extern int added_later(void) __attribute__((weak_import));
 
 static int values[4] = {1, 2, 3, 4};
-int* const third_value = &values[2];                  // rebase
-void (*release)(void*) = free;                        // bind
-char* inside_malloc = (char*)(void*)malloc + 8;       // bind with an addend
-int (*maybe)(void) = added_later;                     // weak import
-__attribute__((weak)) int shared_definition = 7;      // coalesced
+int* const third_value = &values[2];              // rebase
+void (*release)(void*) = free;                    // bind
+char* inside_malloc = (char*)(void*)malloc + 8;   // bind with an addend
+int (*maybe)(void) = added_later;                 // weak import
+__attribute__((weak)) int shared_definition = 7;  // coalesced
 int* shared_address = &shared_definition;
 static volatile int started;
 

@@ -8,7 +8,11 @@ struct pthread_mutex_t {
 };
 
 #define PTHREAD_MUTEX_INITIALIZER \
-  { 0x32AAABA7, {0} }
+  {                               \
+    0x32AAABA7, {                 \
+      0                           \
+    }                             \
+  }
 
 extern "C" {
 int pthread_mutex_lock(pthread_mutex_t* mutex);
