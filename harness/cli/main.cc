@@ -6,6 +6,7 @@
 #include "harness/cli/help.h"
 #include "harness/runner/version.h"
 
+// NOLINTNEXTLINE(bugprone-exception-escape): only when memory runs out again while that is being told.
 int main(int argc, char** argv) {
   using namespace capbench;
   // A file-size limit is an error of write(2) to report, not a reason to die.
