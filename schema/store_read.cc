@@ -1,6 +1,7 @@
 // Store, the reading half.
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -46,28 +47,19 @@ Result<Statement> prepare(Database& database, const std::string& select, const W
   return statement;
 }
 
-std::optional<std::vector<std::string>> string_list(std::string_view text) {
+// A JSON array of texts, or of integers; nothing if it is anything else.
+template <typename Element>
+std::optional<std::vector<Element>> list_of(std::string_view text) {
   const json list = json::parse(text, nullptr, false);
   if (!list.is_array()) return std::nullopt;
-  std::vector<std::string> strings;
-  strings.reserve(list.size());
+  std::vector<Element> elements;
+  elements.reserve(list.size());
   for (const json& element : list) {
-    if (!element.is_string()) return std::nullopt;
-    strings.push_back(element.get<std::string>());
+    const bool fits = std::is_same_v<Element, std::string> ? element.is_string() : element.is_number_integer();
+    if (!fits) return std::nullopt;
+    elements.push_back(element.get<Element>());
   }
-  return strings;
-}
-
-std::optional<std::vector<std::int64_t>> integer_list(std::string_view text) {
-  const json list = json::parse(text, nullptr, false);
-  if (!list.is_array()) return std::nullopt;
-  std::vector<std::int64_t> integers;
-  integers.reserve(list.size());
-  for (const json& element : list) {
-    if (!element.is_number_integer()) return std::nullopt;
-    integers.push_back(element.get<std::int64_t>());
-  }
-  return integers;
+  return elements;
 }
 
 // An exit status or a signal; NULL is none.
@@ -110,8 +102,8 @@ Result<TrialView> read_trial(const Database& database, const Statement& row) {
   trial.max_rss_bytes = integer();
   trial.exit_status = small_integer(row, c++);
   trial.signal = small_integer(row, c++);
-  std::optional<std::vector<std::string>> argv = string_list(row.bytes(c++));
-  std::optional<std::vector<std::string>> environment_set = string_list(row.bytes(c++));
+  std::optional<std::vector<std::string>> argv = list_of<std::string>(row.bytes(c++));
+  std::optional<std::vector<std::string>> environment_set = list_of<std::string>(row.bytes(c++));
   if (!argv || !environment_set)
     return damaged(database, "the command line of trial " + trial.id + " is not a list of texts");
   trial.argv = std::move(*argv);
@@ -152,7 +144,7 @@ Status read_results(Database& database, const Where& where, const Index& index, 
     result.backends = rows->text(9);
     result.cpu_info = rows->text(10);
     result.gpu_info = rows->text(11);
-    std::optional<std::vector<std::int64_t>> samples = integer_list(rows->bytes(12));
+    std::optional<std::vector<std::int64_t>> samples = list_of<std::int64_t>(rows->bytes(12));
     if (!samples) return damaged(database, "the samples of trial " + rows->text(0) + " are not a list of integers");
     result.samples_ns = std::move(*samples);
     result.median_ts = rows->real(13);
