@@ -62,6 +62,16 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t m
   }
 }
 
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
 Status replace_file(const std::filesystem::path& path, std::string_view bytes) {
   std::string temporary = path.string() + ".XXXXXX";
   const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
@@ -70,12 +80,7 @@ Status replace_file(const std::filesystem::path& path, std::string_view bytes) {
     ::unlink(temporary.c_str());
     return file_error(path, errno_value);
   };
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (const int error = write_all(fd.get(), bytes); error != 0) return fail(error);
   struct stat former = {};
   const mode_t mode = ::stat(path.c_str(), &former) == 0 ? former.st_mode & 0777U : 0644U;
   if (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0) return fail(errno);

@@ -196,12 +196,7 @@ Result<GgufWriter> GgufWriter::create(const std::filesystem::path& path, GgufHea
 Status GgufWriter::put(std::string_view bytes) {
   hash_.update(bytes);
   written_ += bytes.size();
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return write_error(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (const int error = write_all(fd_.get(), bytes); error != 0) return write_error(error);
   return {};
 }
 
