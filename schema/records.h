@@ -76,6 +76,25 @@ struct ResultRecord {
   std::string fields;                    // every field as printed, a JSON object
 };
 
+// A row whose source states a mean and keeps no samples. It never poses as a median.
+struct StatedResultRecord {
+  std::string test;
+  std::string build;
+  std::int64_t n_prompt = 0;
+  std::int64_t n_gen = 0;
+  std::int64_t n_depth = 0;
+  std::string model_type;
+  std::int64_t model_size = 0;  // bytes; 0: not stated
+  std::int64_t model_n_params = 0;
+  std::string backends;
+  std::string cpu_info;
+  std::string gpu_info;
+  double mean_ts = 0;                       // tokens per second
+  std::optional<double> stddev_ts;          // nothing: not stated, or of a single repetition
+  std::optional<std::int64_t> repetitions;  // nothing: not stated
+  std::string fields;                       // as of a result
+};
+
 // What one capability was asked to be and was seen to be.
 struct CapabilityRecord {
   std::string name;       // "cpu.isa"
@@ -100,7 +119,7 @@ struct TrialRecord {
   std::string workload;
   std::string model;
   std::string model_kind;     // "real" or "twin"; the two are never pooled
-  std::int64_t block = 0;     // from 0
+  std::int64_t block = 0;     // from 0; warm-up trials: -1, -2, ...
   std::int64_t position = 0;  // place in the plan's order, from 0
   std::int64_t attempt = 1;   // 2 and up: an earlier attempt was cut short
   std::string status;         // ok failed timeout killed invalid_treatment no_device wrong_output excluded not_run
@@ -119,9 +138,47 @@ struct TrialRecord {
   std::vector<std::string> environment_set;  // NAME=VALUE, what the arm added
   std::string stdout_sha256;                 // of the raw bytes; the store holds them
   std::string stderr_sha256;
-  std::string probe_sha256;  // of what a probe printed under the same injection; empty: none ran
+  std::string probe_sha256;   // of what a probe printed under the same injection; empty: none ran
+  std::string source_sha256;  // the file it was imported from; empty: measured by capbench itself
+  std::string image;          // JSON: what the guest was made from; empty: not a guest, or unknown
+  std::string hygiene;   // JSON: the machine before and after, and what the suite's gate found; empty: not looked at
+  std::string measured;  // JSON: GPU memory, power and the like; empty: nothing
   std::vector<ResultRecord> results;
+  std::vector<StatedResultRecord> stated;  // rows without samples
   std::vector<CapabilityRecord> capabilities;
+};
+
+// A file that results were imported from.
+struct SourceRecord {
+  std::string sha256;  // of the whole file
+  std::string kind;    // "llama-bench-json", ...
+  std::string name;    // file name without its folder
+  std::uint64_t size = 0;
+  std::vector<std::string> notes;  // sentences
+};
+
+// A row of a source that could not be trusted.
+struct QuarantineRecord {
+  std::string source_sha256;
+  std::int64_t line = 0;  // from 1
+  std::string reason;
+  std::string text;  // the row, cut if it is long
+};
+
+// Whether one arm's output was right.
+struct QualityRecord {
+  std::string run_id;
+  std::string arm;
+  std::string model;
+  std::string kind;  // "output": against the reference arm; "operators": the device against the CPU
+  std::int64_t attempt = 1;
+  std::string status;   // "passed", "wrong", "unchecked"
+  std::string reason;   // why it is not passed
+  std::string figures;  // JSON: mean_kl, max_kl, perplexity, ...
+  std::vector<std::string> argv;
+  std::string stdout_sha256;
+  std::string stderr_sha256;
+  std::string checked_at;
 };
 
 }  // namespace capbench::schema

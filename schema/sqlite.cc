@@ -82,6 +82,30 @@ void Statement::check(int code) {
   if (code != SQLITE_OK && bind_code_ == SQLITE_OK) bind_code_ = code;
 }
 
+IdleStatements::~IdleStatements() {
+  for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
+}
+
+sqlite3_stmt* IdleStatements::take(std::string_view sql) {
+  const auto found = idle_.find(sql);
+  if (found == idle_.end()) return nullptr;
+  sqlite3_stmt* statement = found->second;
+  idle_.erase(found);
+  return statement;
+}
+
+void IdleStatements::give_back(sqlite3_stmt* statement) {
+  constexpr std::size_t kMost = 64;  // more different texts than this room has
+  const char* sql = sqlite3_sql(statement);
+  if (sql == nullptr || idle_.size() >= kMost) {
+    sqlite3_finalize(statement);
+    return;
+  }
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);  // which may be large
+  idle_.emplace(sql, statement);
+}
+
 Statement& Statement::bind(std::int64_t value) {
   check(sqlite3_bind_int64(statement_.get(), next_++, value));
   return *this;
@@ -242,10 +266,12 @@ Status Database::exec(const std::string& sql) {
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
-  if (code != SQLITE_OK) return error(code);
-  return Statement(statement, path_.get());
+  sqlite3_stmt* statement = idle_->take(sql);
+  if (statement == nullptr) {
+    const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+    if (code != SQLITE_OK) return error(code);
+  }
+  return Statement(statement, path_.get(), idle_.get());
 }
 
 Result<std::int64_t> Database::integer(std::string_view sql) {

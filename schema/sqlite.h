@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,22 @@ namespace capbench::schema {
 // What a failed SQLite call on `path` means. `code` is a (perhaps extended) result code, `message` SQLite's own words
 // and `errno_value` the system call behind it, 0 if none.
 Error sqlite_error(const std::filesystem::path& path, int code, const std::string& message, int errno_value);
+
+// Statements of one connection that nobody uses now, by their text, so that a query that is asked often is compiled
+// once.
+class IdleStatements {
+ public:
+  IdleStatements() = default;
+  IdleStatements(const IdleStatements&) = delete;
+  IdleStatements& operator=(const IdleStatements&) = delete;
+  ~IdleStatements();
+  // nullptr if there is none of that text.
+  sqlite3_stmt* take(std::string_view sql);
+  void give_back(sqlite3_stmt* statement);
+
+ private:
+  std::multimap<std::string, sqlite3_stmt*, std::less<>> idle_;
+};
 
 // A prepared statement. Binding goes from left to right; a binding that fails is reported by the next step.
 class Statement {
@@ -45,15 +62,17 @@ class Statement {
 
  private:
   friend class Database;
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  struct GiveBack {
+    IdleStatements* idle;
+    void operator()(sqlite3_stmt* statement) const { idle->give_back(statement); }
   };
-  Statement(sqlite3_stmt* statement, const std::filesystem::path* path) : statement_(statement), path_(path) {}
+  Statement(sqlite3_stmt* statement, const std::filesystem::path* path, IdleStatements* idle)
+      : statement_(statement, GiveBack{idle}), path_(path) {}
   Error error(int code) const;
   void check(int code);
   void rewind();
 
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
   const std::filesystem::path* path_;
   int next_ = 1;
   int bind_code_ = SQLITE_OK;
@@ -98,6 +117,7 @@ class Database {
 
   std::unique_ptr<std::filesystem::path> path_;  // on the heap: statements point to it
   std::unique_ptr<sqlite3, Close> handle_;
+  std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>();  // goes before the handle does
 };
 
 // Rolls back unless committed. kWrite takes the write lock at once, so that a conflict shows before any work is done.

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,17 +67,27 @@ class Store {
   // an error.
   Status exclude_trial(std::string_view id_or_prefix, std::string_view why);
 
+  // Needs its run. A second put of the same run, arm, model, kind and attempt is an error unless it is equal.
+  Status put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr);
+
   Result<std::vector<RunRecord>> runs(std::string_view suite_id);    // newest first; empty suite_id: all
   Result<std::vector<TrialView>> trials(const TrialFilter& filter);  // by run, position, attempt
   Result<std::optional<std::string>> suite_json(std::string_view suite_id);
   Result<std::optional<ClosureRecord>> closure(std::string_view id);
   Result<std::optional<EnvironmentRecord>> environment(std::string_view id);
+  Result<std::vector<QualityRecord>> quality(
+      std::string_view run_id);                 // empty run_id: all; by run, arm, model, attempt
+  Result<std::vector<SourceRecord>> sources();  // by name, digest
+  Result<std::vector<QuarantineRecord>> quarantine(std::string_view source_sha256);  // empty: all
+  // The bytes of a source, in order, a part at a time. Withheld: no part. Checked against the digest at the end.
+  Status source_bytes(std::string_view sha256, const std::function<void(std::string_view)>& take);
   // Raw bytes by the SHA-256 of their uncompressed form, checked on the way out.
   Result<std::string> blob(std::string_view sha256);
   // `PRAGMA integrity_check` and `foreign_key_check`; an error says what is damaged.
   Status check_integrity();
 
  private:
+  friend class ImportWriter;
   struct State;
   explicit Store(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -111,6 +111,10 @@ Result<TrialView> read_trial(const Database& database, const Statement& row) {
   trial.stdout_sha256 = text();
   trial.stderr_sha256 = text();
   trial.probe_sha256 = text();
+  trial.source_sha256 = text();
+  trial.image = text();
+  trial.hygiene = text();
+  trial.measured = text();
   view.suite_name = text();
   view.machine_id = text();
   view.machine_label = text();
@@ -150,6 +154,40 @@ Status read_results(Database& database, const Where& where, const Index& index, 
     result.median_ts = rows->real(13);
     result.fields = rows->text(14);
     views[found->second].trial.results.push_back(std::move(result));
+  }
+}
+
+Status read_stated_results(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
+  Result<Statement> rows =
+      prepare(database,
+              "SELECT r.trial_id, r.test, r.build, r.n_prompt, r.n_gen, r.n_depth, r.model_type, r.model_size, "
+              "r.model_n_params, r.backends, r.cpu_info, r.gpu_info, r.mean_ts, r.stddev_ts, r.repetitions, r.fields "
+              "FROM trial AS t JOIN stated_result AS r ON r.trial_id = t.id",
+              where, " ORDER BY r.trial_id, r.ordinal");
+  if (!rows) return rows.error();
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    const auto found = index.find(rows->text(0));
+    if (found == index.end()) continue;
+    StatedResultRecord result;
+    result.test = rows->text(1);
+    result.build = rows->text(2);
+    result.n_prompt = rows->integer(3);
+    result.n_gen = rows->integer(4);
+    result.n_depth = rows->integer(5);
+    result.model_type = rows->text(6);
+    result.model_size = rows->integer(7);
+    result.model_n_params = rows->integer(8);
+    result.backends = rows->text(9);
+    result.cpu_info = rows->text(10);
+    result.gpu_info = rows->text(11);
+    result.mean_ts = rows->real(12);
+    if (!rows->is_null(13)) result.stddev_ts = rows->real(13);
+    if (!rows->is_null(14)) result.repetitions = rows->integer(14);
+    result.fields = rows->text(15);
+    views[found->second].trial.stated.push_back(std::move(result));
   }
 }
 
@@ -193,7 +231,8 @@ Result<std::vector<TrialView>> read_trials(Database& database, const TrialFilter
               "t.model, t.model_kind, t.block, t.position, t.attempt, t.status, t.reason, t.treatment, t.quality, "
               "t.started_at, "
               "t.wall_ns, t.user_ns, t.system_ns, t.max_rss_bytes, t.exit_status, t.signal, t.argv, t.environment_set, "
-              "t.stdout_sha256, t.stderr_sha256, t.probe_sha256, s.name, coalesce(e.machine_id, u.machine_id), "
+              "t.stdout_sha256, t.stderr_sha256, t.probe_sha256, t.source_sha256, t.image, t.hygiene, t.measured, "
+              "s.name, coalesce(e.machine_id, u.machine_id), "
               "e.machine_label, e.is_virtual, "
               "(SELECT m.sha256 FROM closure_member AS m WHERE m.closure_id = t.closure_id AND m.role = 'executable' "
               "ORDER BY m.ordinal LIMIT 1) "
@@ -215,6 +254,7 @@ Result<std::vector<TrialView>> read_trials(Database& database, const TrialFilter
   if (Status status = read_flags(database, w, index, views); !status) return std::move(status).error();
   if (!filter.with_results) return views;
   if (Status status = read_results(database, w, index, views); !status) return std::move(status).error();
+  if (Status status = read_stated_results(database, w, index, views); !status) return std::move(status).error();
   if (Status status = read_capabilities(database, w, index, views); !status) return std::move(status).error();
   return views;
 }
@@ -243,6 +283,97 @@ Result<std::vector<RunRecord>> read_runs(Database& database, std::string_view su
     run.planned_trials = static_cast<std::uint64_t>(rows->integer(7));
     runs.push_back(std::move(run));
   }
+}
+
+Result<std::vector<QualityRecord>> read_quality(Database& database, std::string_view run_id) {
+  Result<Statement> rows = database.prepare(
+      "SELECT run_id, arm, model, kind, attempt, status, reason, figures, argv, stdout_sha256, stderr_sha256, "
+      "checked_at FROM quality_check WHERE ?1 = '' OR run_id = ?1 ORDER BY run_id, arm, model, kind, attempt");
+  if (!rows) return rows.error();
+  rows->bind(run_id);
+  std::vector<QualityRecord> checks;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return checks;
+    QualityRecord check;
+    check.run_id = rows->text(0);
+    check.arm = rows->text(1);
+    check.model = rows->text(2);
+    check.kind = rows->text(3);
+    check.attempt = rows->integer(4);
+    check.status = rows->text(5);
+    check.reason = rows->text(6);
+    check.figures = rows->text(7);
+    std::optional<std::vector<std::string>> argv = list_of<std::string>(rows->bytes(8));
+    if (!argv) return damaged(database, "the command line of the quality check of " + check.arm);
+    check.argv = std::move(*argv);
+    check.stdout_sha256 = rows->text(9);
+    check.stderr_sha256 = rows->text(10);
+    check.checked_at = rows->text(11);
+    checks.push_back(std::move(check));
+  }
+}
+
+Result<std::vector<SourceRecord>> read_sources(Database& database) {
+  Result<Statement> rows = database.prepare("SELECT sha256, kind, name, size, notes FROM source ORDER BY name, sha256");
+  if (!rows) return rows.error();
+  std::vector<SourceRecord> sources;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return sources;
+    SourceRecord source{rows->text(0), rows->text(1), rows->text(2), static_cast<std::uint64_t>(rows->integer(3)), {}};
+    std::optional<std::vector<std::string>> notes = list_of<std::string>(rows->bytes(4));
+    if (!notes) return damaged(database, "the notes of source " + source.name + " are not a list of texts");
+    source.notes = std::move(*notes);
+    sources.push_back(std::move(source));
+  }
+}
+
+Result<std::vector<QuarantineRecord>> read_quarantine(Database& database, std::string_view source) {
+  Result<Statement> rows = database.prepare(
+      "SELECT source_sha256, line, reason, text FROM quarantine WHERE ?1 = '' OR source_sha256 = ?1 "
+      "ORDER BY source_sha256, ordinal");
+  if (!rows) return rows.error();
+  rows->bind(source);
+  std::vector<QuarantineRecord> found;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return found;
+    found.push_back({rows->text(0), rows->integer(1), rows->text(2), rows->text(3)});
+  }
+}
+
+Status read_source_bytes(Database& database, std::string_view source,
+                         const std::function<void(std::string_view)>& take) {
+  const std::string what = database.path().string() + ", source " + std::string(source);
+  Result<Statement> rows =
+      database.prepare("SELECT raw_size, zstd FROM source_part WHERE source_sha256 = ? ORDER BY ordinal");
+  if (!rows) return rows.error();
+  rows->bind(source);
+  Sha256 digest;
+  bool any = false;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    Result<std::string> raw = decompress(rows->bytes(1), static_cast<std::uint64_t>(rows->integer(0)));
+    if (!raw) {
+      Error error = raw.error();
+      error.what = what;
+      return error;
+    }
+    any = true;
+    digest.update(*raw);
+    take(*raw);
+  }
+  if (any && digest.finish() != source) {
+    return Error{ErrorKind::kUsage, what, "damaged: its bytes have another digest",
+                 "restore the store from a copy, or import the file again"};
+  }
+  return {};
 }
 
 Result<std::optional<std::string>> read_suite_json(Database& database, std::string_view id) {
@@ -351,6 +482,22 @@ Result<std::vector<RunRecord>> Store::runs(std::string_view suite_id) {
 
 Result<std::vector<TrialView>> Store::trials(const TrialFilter& filter) {
   return reading(state_->connection, [&](Database& database) { return read_trials(database, filter); });
+}
+
+Result<std::vector<QualityRecord>> Store::quality(std::string_view run_id) {
+  return reading(state_->connection, [&](Database& database) { return read_quality(database, run_id); });
+}
+
+Result<std::vector<SourceRecord>> Store::sources() {
+  return reading(state_->connection, [&](Database& database) { return read_sources(database); });
+}
+
+Result<std::vector<QuarantineRecord>> Store::quarantine(std::string_view source_sha256) {
+  return reading(state_->connection, [&](Database& database) { return read_quarantine(database, source_sha256); });
+}
+
+Status Store::source_bytes(std::string_view sha256, const std::function<void(std::string_view)>& take) {
+  return reading(state_->connection, [&](Database& database) { return read_source_bytes(database, sha256, take); });
 }
 
 Result<std::optional<std::string>> Store::suite_json(std::string_view suite_id) {

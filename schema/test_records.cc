@@ -180,6 +180,12 @@ std::string describe(const TrialRecord& t) {
   json capabilities = json::array();
   for (const CapabilityRecord& c : t.capabilities)
     capabilities.push_back({c.name, c.requested, c.observed, c.source, c.agrees});
+  json stated = json::array();
+  for (const StatedResultRecord& r : t.stated) {
+    stated.push_back({r.test, r.build, r.n_prompt, r.n_gen, r.n_depth, r.model_type, r.model_size, r.model_n_params,
+                      r.backends, r.cpu_info, r.gpu_info, r.mean_ts, r.stddev_ts.value_or(-1),
+                      r.repetitions.value_or(-1), r.fields});
+  }
   const json all = {t.id,
                     t.run_id,
                     t.suite_id,
@@ -214,6 +220,11 @@ std::string describe(const TrialRecord& t) {
                     t.stdout_sha256,
                     t.stderr_sha256,
                     t.probe_sha256,
+                    t.source_sha256,
+                    t.image,
+                    t.hygiene,
+                    t.measured,
+                    stated,
                     results,
                     capabilities};
   return all.dump();

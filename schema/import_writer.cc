@@ -1,0 +1,104 @@
+#include "schema/import_writer.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "schema/blob.h"
+#include "schema/canonical.h"
+#include "schema/insert.h"
+#include "schema/store_state.h"
+
+namespace capbench::schema {
+
+struct ImportWriter::State {
+  Database& database;
+  Transaction transaction;
+  Counts counts;
+  std::map<std::string, std::int64_t, std::less<>> parts;       // by source: how many so far
+  std::map<std::string, std::int64_t, std::less<>> quarantine;  // by source
+};
+
+ImportWriter::ImportWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ImportWriter::ImportWriter(ImportWriter&&) noexcept = default;
+ImportWriter& ImportWriter::operator=(ImportWriter&&) noexcept = default;
+ImportWriter::~ImportWriter() = default;
+
+Result<ImportWriter> ImportWriter::begin(Store& store) {
+  Result<Transaction> transaction = store.state_->connection.begin_write();
+  if (!transaction) return std::move(transaction).error();
+  return ImportWriter(
+      std::make_unique<State>(State{store.state_->connection.database(), std::move(*transaction), {}, {}, {}}));
+}
+
+Status ImportWriter::put_suite(const SuiteRecord& suite) {
+  return insert_suite(state_->database, suite);
+}
+
+Status ImportWriter::put_environment(const EnvironmentRecord& environment) {
+  return insert_environment(state_->database, environment);
+}
+
+Status ImportWriter::put_closure(const ClosureRecord& closure) {
+  return insert_closure(state_->database, closure);
+}
+
+Status ImportWriter::put_run(const RunRecord& run) {
+  return insert_run(state_->database, run);
+}
+
+Result<bool> ImportWriter::put_source(const SourceRecord& source) {
+  return insert_source(state_->database, source);
+}
+
+Status ImportWriter::put_part(std::string_view source_sha256, std::string_view bytes) {
+  Result<std::string> frame = compress(bytes);
+  if (!frame) return std::move(frame).error();
+  Result<Statement> insert =
+      state_->database.prepare("INSERT INTO source_part (source_sha256, ordinal, raw_size, zstd) VALUES (?, ?, ?, ?)");
+  if (!insert) return insert.error();
+  std::int64_t& next = state_->parts[std::string(source_sha256)];
+  insert->bind(source_sha256).bind(next++).bind(static_cast<std::int64_t>(bytes.size()));
+  return insert->bind_blob(*frame).run();
+}
+
+Status ImportWriter::put_quarantine(const QuarantineRecord& row) {
+  Result<Statement> insert = state_->database.prepare(
+      "INSERT INTO quarantine (source_sha256, ordinal, line, reason, text) VALUES (?, ?, ?, ?, ?)");
+  if (!insert) return insert.error();
+  std::int64_t& next = state_->quarantine[row.source_sha256];
+  insert->bind(row.source_sha256).bind(next++).bind(row.line);
+  return insert->bind(to_utf8(row.reason)).bind(to_utf8(row.text)).run();
+}
+
+Status ImportWriter::put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr,
+                               std::string_view raw_probe) {
+  const Result<bool> held = holds_trial(state_->database, trial.id);
+  if (!held) return held.error();
+  if (*held) {
+    ++state_->counts.known;
+    return {};
+  }
+  const Result<PreparedTrial> prepared = prepare_trial(state_->database, trial, raw_stdout, raw_stderr, raw_probe);
+  if (!prepared) return prepared.error();
+  if (Status status = insert_trial(state_->database, trial, *prepared); !status) return status;
+  ++state_->counts.added;
+  return {};
+}
+
+Status ImportWriter::put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr) {
+  const Result<PreparedQuality> prepared = prepare_quality(state_->database, check, raw_stdout, raw_stderr);
+  if (!prepared) return prepared.error();
+  return insert_quality(state_->database, check, *prepared);
+}
+
+ImportWriter::Counts ImportWriter::trials() const {
+  return state_->counts;
+}
+
+Status ImportWriter::finish() {
+  return state_->transaction.commit();
+}
+
+}  // namespace capbench::schema

@@ -1,0 +1,56 @@
+// Many trials of one source in one transaction: all of them or none.
+#ifndef CAPBENCH_SCHEMA_IMPORT_WRITER_H_
+#define CAPBENCH_SCHEMA_IMPORT_WRITER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "schema/records.h"
+#include "schema/store.h"
+
+namespace capbench::schema {
+
+// Holds the store's write lock from begin() to finish(). One thread at a time; the store must outlive it, and nothing
+// else may be put through the same Store meanwhile. Going away without finish() leaves the store as it was.
+class ImportWriter {
+ public:
+  // What putting it changed.
+  struct Counts {
+    std::int64_t added = 0;
+    std::int64_t known = 0;  // were there already
+  };
+
+  static Result<ImportWriter> begin(Store& store);
+  ImportWriter(ImportWriter&&) noexcept;
+  ImportWriter& operator=(ImportWriter&&) noexcept;
+  ~ImportWriter();
+
+  // Putting what is there already changes nothing. A source that is known keeps its notes.
+  Status put_suite(const SuiteRecord& suite);
+  Status put_environment(const EnvironmentRecord& environment);
+  Status put_closure(const ClosureRecord& closure);
+  Status put_run(const RunRecord& run);
+  // Whether it is new: of a known source, parts and quarantine are in the store already.
+  Result<bool> put_source(const SourceRecord& source);
+  // The next bytes of a new source, at most 64 MiB a call.
+  Status put_part(std::string_view source_sha256, std::string_view bytes);
+  Status put_quarantine(const QuarantineRecord& row);
+  // Raw output, or nothing of it (withheld, or kept as the source's bytes).
+  Status put_trial(const TrialRecord& trial, std::string_view raw_stdout = {}, std::string_view raw_stderr = {},
+                   std::string_view raw_probe = {});
+  Status put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr);
+
+  Counts trials() const;
+  Status finish();
+
+ private:
+  struct State;
+  explicit ImportWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace capbench::schema
+
+#endif  // CAPBENCH_SCHEMA_IMPORT_WRITER_H_

@@ -1,0 +1,62 @@
+// Records into tables, inside a write transaction that the caller holds. For this room only.
+#ifndef CAPBENCH_SCHEMA_INSERT_H_
+#define CAPBENCH_SCHEMA_INSERT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "schema/records.h"
+#include "schema/sqlite.h"
+
+namespace capbench::schema {
+
+// Each changes nothing if the record is there already, and refuses another one under its name.
+Status insert_suite(Database& database, const SuiteRecord& suite);
+Status insert_environment(Database& database, const EnvironmentRecord& environment);
+Status insert_closure(Database& database, const ClosureRecord& closure);
+Status insert_run(Database& database, const RunRecord& run);  // updates state and planned_trials
+
+// Raw output on its way in.
+struct Raw {
+  std::string sha256;  // empty: withheld
+  std::string frame;   // compressed; empty if the store has it
+  std::uint64_t size = 0;
+};
+
+// Checks, digests and compresses; writes nothing, so it can happen before the lock is taken. `owner` and `stream` are
+// for the error.
+Result<Raw> prepare_raw(Database& database, std::string_view owner, std::string_view stream, const std::string& digest,
+                        std::string_view bytes);
+
+struct PreparedTrial {
+  Raw out;
+  Raw err;
+  Raw probe;
+};
+
+// Everything that is slow or can be refused without the lock.
+Result<PreparedTrial> prepare_trial(Database& database, const TrialRecord& trial, std::string_view raw_stdout,
+                                    std::string_view raw_stderr, std::string_view raw_probe);
+Result<bool> holds_trial(Database& database, std::string_view id);
+// With raw output, results, capabilities and flags. The trial is not there yet.
+Status insert_trial(Database& database, const TrialRecord& trial, const PreparedTrial& prepared);
+
+struct PreparedQuality {
+  Raw out;
+  Raw err;
+};
+Result<PreparedQuality> prepare_quality(Database& database, const QualityRecord& check, std::string_view raw_stdout,
+                                        std::string_view raw_stderr);
+Status insert_quality(Database& database, const QualityRecord& check, const PreparedQuality& prepared);
+
+// Whether it is new.
+Result<bool> insert_source(Database& database, const SourceRecord& source);
+
+// "unknown trial 0123456789ab" and the like.
+Error refuse(std::string_view what, std::string_view id, std::string cause, std::string remedy);
+
+}  // namespace capbench::schema
+
+#endif  // CAPBENCH_SCHEMA_INSERT_H_
