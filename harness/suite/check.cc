@@ -27,12 +27,13 @@ bool is_upper(char c) {
 struct OwnedOption {
   std::string_view option;
   std::string_view remedy;
+  bool arms_may = false;  // differ in it
 };
 
 // Options of llama-bench that are said elsewhere in the suite, or that only capbench may give.
 constexpr auto kOwned = std::to_array<OwnedOption>({
-    {"-m", R"("file" or "like" of a model)"},
-    {"--model", R"("file" or "like" of a model)"},
+    {"-m", R"("file", "like" or "catalog" of a model)"},
+    {"--model", R"("file", "like" or "catalog" of a model)"},
     {"-hf", "download the file and name it in \"file\" of a model"},
     {"-hfr", "download the file and name it in \"file\" of a model"},
     {"--hf-repo", "download the file and name it in \"file\" of a model"},
@@ -49,12 +50,12 @@ constexpr auto kOwned = std::to_array<OwnedOption>({
     {"--n-depth", "\"d\" of the workload"},
     {"-r", "\"r\" of the workload"},
     {"--repetitions", "\"r\" of the workload"},
-    {"-t", "\"t\" of the workload"},
-    {"--threads", "\"t\" of the workload"},
-    {"-ngl", "\"ngl\" of the workload"},
-    {"--n-gpu-layers", "\"ngl\" of the workload"},
-    {"-fa", "\"fa\" of the workload"},
-    {"--flash-attn", "\"fa\" of the workload"},
+    {"-t", "\"t\" of the workload", true},
+    {"--threads", "\"t\" of the workload", true},
+    {"-ngl", "\"ngl\" of the workload", true},
+    {"--n-gpu-layers", "\"ngl\" of the workload", true},
+    {"-fa", "\"fa\" of the workload", true},
+    {"--flash-attn", "\"fa\" of the workload", true},
     {"-dev", "\"device\" of the arm"},
     {"--device", "\"device\" of the arm"},
     {"-o", "leave it out: capbench chooses the output it can read"},
@@ -78,7 +79,22 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
     {"--load-mode", "-lm"},     {"--lazy-mode", "-lzm"},      {"--embeddings", "-embd"},
     {"--tensor-split", "-ts"},  {"--override-tensor", "-ot"}, {"--no-op-offload", "-nopo"},
     {"--fit-target", "-fitt"},  {"--fit-ctx", "-fitc"},       {"--mmap", "-mmp"},
-    {"--direct-io", "-dio"},
+    {"--direct-io", "-dio"},    {"--threads", "-t"},          {"--n-gpu-layers", "-ngl"},
+    {"--flash-attn", "-fa"},
+});
+
+// Options of a Google Benchmark binary that are said elsewhere or that only capbench may give.
+constexpr auto kOwnedBenchmark = std::to_array<OwnedOption>({
+    {"--benchmark_filter", "\"filter\" of the workload"},
+    {"--benchmark_repetitions", "\"r\" of the workload"},
+    {"--benchmark_format", "leave it out: capbench chooses the output it can read"},
+    {"--benchmark_out", "leave it out: capbench chooses the output it can read"},
+    {"--benchmark_out_format", "leave it out: capbench chooses the output it can read"},
+    {"--benchmark_report_aggregates_only", "leave it out: capbench keeps every repetition"},
+    {"--benchmark_display_aggregates_only", "leave it out: capbench keeps every repetition"},
+    {"--benchmark_color", "leave it out: capbench chooses the output it can read"},
+    {"--benchmark_list_tests", "leave it out: it measures nothing"},
+    {"--help", "leave it out: it measures nothing"},
 });
 
 // The option as llama-bench compares it: after a double dash '_' is '-'. "--x=y" is taken for "--x".
@@ -162,7 +178,10 @@ std::optional<Complaint> check_environment_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<ArgumentComplaint> check_arguments(const std::vector<std::string>& arguments) {
+namespace {
+
+std::optional<ArgumentComplaint> check_llama_bench(const std::vector<std::string>& arguments, ArgumentsOf whose) {
+  const char* each = whose == ArgumentsOf::kArm ? "one arm for each value" : "one workload for each value";
   std::set<std::string> seen;
   std::string option;  // whose value is next
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -170,13 +189,10 @@ std::optional<ArgumentComplaint> check_arguments(const std::vector<std::string>&
     const auto complain = [&](std::string cause, std::string remedy) {
       return ArgumentComplaint{i, {in_quotes(argument) + std::move(cause), std::move(remedy)}};
     };
-    if (argument.empty() || argument.size() > kPathBytes || !is_printable(argument)) {
-      return complain("; expected 1 to 4000 printable bytes", "");
-    }
     if (is_option(argument)) {
       option = option_name(argument);
       for (const OwnedOption& owned : kOwned) {
-        if (owned.option == option) {
+        if (owned.option == option && !(owned.arms_may && whose == ArgumentsOf::kArm)) {
           return complain(" is an option that capbench gives itself", std::string(owned.remedy));
         }
       }
@@ -185,20 +201,86 @@ std::optional<ArgumentComplaint> check_arguments(const std::vector<std::string>&
                         fmt::format(R"("{}", "...")", argument.substr(0, argument.find('='))));
       }
       if (!seen.insert(option).second) {
-        return complain(" appears twice; llama-bench would run every combination", "one workload for each value");
+        return complain(" appears twice; llama-bench would run every combination", each);
       }
       continue;
     }
     if (i == 0) return complain("; expected an option first", R"("-b", "512", each in quotes of its own)");
     // -rpc alone takes a list of servers that is one setting.
     if (option != "-rpc" && option != "--rpc" && argument.find(',') != std::string::npos) {
-      return complain(" has a comma; llama-bench would run every value", "one workload for each value");
+      return complain(" has a comma; llama-bench would run every value", each);
     }
-    if (is_range(argument)) {
-      return complain(" is a range; llama-bench would run every value", "one workload for each value");
+    if (is_range(argument)) return complain(" is a range; llama-bench would run every value", each);
+  }
+  return std::nullopt;
+}
+
+std::optional<ArgumentComplaint> check_google_benchmark(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string option = arguments[i].substr(0, arguments[i].find('='));
+    for (const OwnedOption& owned : kOwnedBenchmark) {
+      if (owned.option == option) {
+        return ArgumentComplaint{
+            i, {in_quotes(arguments[i]) + " is an option that capbench gives itself", std::string(owned.remedy)}};
+      }
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ArgumentComplaint> check_arguments(const std::vector<std::string>& arguments, std::string_view runtime,
+                                                 ArgumentsOf whose) {
+  if (runtime == kMlxLm && !arguments.empty()) {
+    return ArgumentComplaint{
+        0, {in_quotes(arguments[0]) + "; mlx-lm takes no further arguments", R"("p", "n" and "r" of the workload)"}};
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].empty() || arguments[i].size() > kPathBytes || !is_printable(arguments[i])) {
+      return ArgumentComplaint{i, {in_quotes(arguments[i]) + "; expected 1 to 4000 printable bytes", ""}};
+    }
+  }
+  return runtime == kGoogleBenchmark ? check_google_benchmark(arguments) : check_llama_bench(arguments, whose);
+}
+
+std::string common_option(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::set<std::string> options;
+  for (const std::string& argument : a) {
+    if (is_option(argument)) options.insert(option_name(argument));
+  }
+  for (const std::string& argument : b) {
+    if (is_option(argument) && options.contains(option_name(argument))) return argument;
+  }
+  return "";
+}
+
+bool has_option(const std::vector<std::string>& arguments, std::string_view short_name) {
+  return std::any_of(arguments.begin(), arguments.end(), [short_name](const std::string& argument) {
+    return is_option(argument) && option_name(argument) == short_name;
+  });
+}
+
+std::optional<Complaint> check_argument_name(std::string_view name) {
+  if (is_option(name) && name.size() <= kNameBytes && is_printable(name) &&
+      name.find_first_of(" =,/") == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Complaint{in_quotes(name) + "; expected an option of the application", "a name like \"-fa\""};
+}
+
+std::optional<Complaint> check_option_name(std::string_view name) {
+  const auto word = [](std::string_view part) {
+    return !part.empty() && is_lower(part[0]) && std::all_of(part.begin(), part.end(), [](char c) {
+      return is_lower(c) || is_digit(c) || c == '_' || c == '-';
+    });
+  };
+  const std::size_t dot = name.find('.');
+  const bool fits =
+      name.size() <= kNameBytes &&
+      (dot == std::string_view::npos ? word(name) : word(name.substr(0, dot)) && word(name.substr(dot + 1)));
+  if (fits) return std::nullopt;
+  return Complaint{in_quotes(name) + "; expected a word in lower case", "a name like \"work_dir\""};
 }
 
 }  // namespace capbench::suite

@@ -58,7 +58,8 @@ TEST(CheckArguments, TakesWhatLeavesOneRowOfEachTest) {
       {"-ts", "1/1", "-C", "0x3", "--poll", "0"},
   };
   for (const auto& arguments : good)
-    EXPECT_FALSE(check_arguments(arguments).has_value()) << ::testing::PrintToString(arguments);
+    EXPECT_FALSE(check_arguments(arguments, "llama-bench", ArgumentsOf::kWorkload).has_value())
+        << ::testing::PrintToString(arguments);
 }
 
 TEST(CheckArguments, SaysWhichMemberToUseInstead) {
@@ -88,7 +89,7 @@ TEST(CheckArguments, SaysWhichMemberToUseInstead) {
                                                                   {"--list-devices", "leave it out"},
                                                                   {"--help", "leave it out"}};
   for (const auto& [option, remedy] : owned) {
-    const auto wrong = check_arguments({"-b", "512", option, "1"});
+    const auto wrong = check_arguments({"-b", "512", option, "1"}, "llama-bench", ArgumentsOf::kWorkload);
     ASSERT_TRUE(wrong.has_value()) << option;
     EXPECT_EQ(wrong->index, 2U);
     EXPECT_NE(wrong->complaint.remedy.find(remedy), std::string::npos) << option << ": " << wrong->complaint.remedy;
@@ -110,9 +111,65 @@ TEST(CheckArguments, RefusesWhatMakesMoreRowsOrCannotBeRead) {
       {{std::string("-b\0x", 4)}, 0},
   };
   for (const auto& [arguments, index] : bad) {
-    const auto wrong = check_arguments(arguments);
+    const auto wrong = check_arguments(arguments, "llama-bench", ArgumentsOf::kWorkload);
     ASSERT_TRUE(wrong.has_value()) << ::testing::PrintToString(arguments);
     EXPECT_EQ(wrong->index, index) << ::testing::PrintToString(arguments);
+  }
+}
+
+TEST(CheckArguments, OfArmsMayDifferInThreadsLayersAndFlashAttention) {
+  for (const char* option : {"-t", "--threads", "-ngl", "--n_gpu_layers", "-fa", "--flash-attn"}) {
+    EXPECT_FALSE(check_arguments({option, "1"}, "llama-bench", ArgumentsOf::kArm).has_value()) << option;
+    EXPECT_TRUE(check_arguments({option, "1"}, "llama-bench", ArgumentsOf::kWorkload).has_value()) << option;
+  }
+  // Others would make another test, or another comparison, of the arm.
+  for (const char* option : {"-p", "-n", "-pg", "-d", "-r", "-m", "-dev", "-o", "-v"}) {
+    EXPECT_TRUE(check_arguments({option, "1"}, "llama-bench", ArgumentsOf::kArm).has_value()) << option;
+  }
+  EXPECT_EQ(check_arguments({"-t", "1", "--threads", "2"}, "llama-bench", ArgumentsOf::kArm)->complaint.remedy,
+            "one arm for each value");
+}
+
+TEST(CheckArguments, OfGoogleBenchmarkAreFreeButForTheOutputAndTheRepetitions) {
+  const auto check = [](const std::string& argument) {
+    return check_arguments({argument}, "google-benchmark", ArgumentsOf::kWorkload).has_value();
+  };
+  EXPECT_FALSE(check("--benchmark_min_time=0.5s"));
+  EXPECT_FALSE(check("input,with,commas"));
+  EXPECT_FALSE(check("--size=512-2048"));
+  for (const char* owned : {"--benchmark_filter=BM_x", "--benchmark_repetitions=3", "--benchmark_format=csv",
+                            "--benchmark_out=x", "--benchmark_list_tests", "--help"}) {
+    EXPECT_TRUE(check(owned)) << owned;
+  }
+  EXPECT_TRUE(check(""));
+}
+
+TEST(CheckArguments, OfMlxLmAreNone) {
+  EXPECT_FALSE(check_arguments({}, "mlx-lm", ArgumentsOf::kWorkload).has_value());
+  EXPECT_TRUE(check_arguments({"--anything"}, "mlx-lm", ArgumentsOf::kArm).has_value());
+}
+
+TEST(Options, AreComparedByAnyOfTheirNames) {
+  EXPECT_EQ(common_option({"-b", "512"}, {"-t", "1", "--batch_size", "1024"}), "--batch_size");
+  EXPECT_EQ(common_option({"-b", "512"}, {"-ub", "512"}), "");
+  EXPECT_EQ(common_option({"-C", "-1"}, {"--poll", "-1"}), "");  // values are no options
+  EXPECT_TRUE(has_option({"-b", "512", "--flash-attn", "on"}, "-fa"));
+  EXPECT_FALSE(has_option({"-b", "512"}, "-fa"));
+}
+
+TEST(CheckArgumentName, TakesOptions) {
+  for (const char* good : {"-fa", "--benchmark_min_time", "-b"}) EXPECT_FALSE(check_argument_name(good).has_value());
+  for (const char* bad : {"", "-", "fa", "-1", "-fa on", "-fa=on", "-a,b", "-a/b", "-a\n"}) {
+    EXPECT_TRUE(check_argument_name(bad).has_value()) << bad;
+  }
+}
+
+TEST(CheckOptionName, TakesWordsWithAtMostOneDot) {
+  for (const char* good : {"user", "work_dir", "require.os", "known-hosts", "x1"}) {
+    EXPECT_FALSE(check_option_name(good).has_value()) << good;
+  }
+  for (const char* bad : {"", "A", "1x", "a.b.c", ".a", "a.", "a b", "require.OS"}) {
+    EXPECT_TRUE(check_option_name(bad).has_value()) << bad;
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 // What people write who know llama-bench's long options or its output.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kOtherNames = {{
     {"repetitions", "r"},
     {"n_prompt", "p"},
     {"n_gen", "n"},
@@ -35,6 +35,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNa
     {"dev", "device"},
     {"timeout", "time_limit_s"},
     {"environment", "env"},
+    {"warmup", "warmup_trials"},
+    {"warm_up_trials", "warmup_trials"},
+    {"preload", "preload_s"},
+    {"cooldown", "cooldown_s"},
+    {"variable", "env"},
+    {"argument", "arg"},
+    {"capability", "name"},
+    {"binary", "executable"},
+    {"half_width", "ci_half_width"},
+    {"shape", "like"},
 }};
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -177,15 +187,56 @@ std::int64_t Members::integer(std::string_view key, IntegerRange range, std::int
   return optional_integer(key, range).value_or(absent);
 }
 
-double Members::number(std::string_view key, double low, bool open, double high, double absent) const {
+std::optional<double> Members::optional_number(std::string_view key, double low, bool open, double high) const {
   const json* value = find(key);
-  if (value == nullptr) return absent;
+  if (value == nullptr) return std::nullopt;
   const double number = value->is_number() ? value->get<double>() : std::nan("");
   // Written so that a NaN fails.
   if ((open ? number > low : number >= low) && number <= high) return number;
   problem_->expected(path_of(key), *value,
                      fmt::format("a number {} {:g} to {:.0f}", open ? "above" : "from", low, high));
+  return std::nullopt;
+}
+
+double Members::number(std::string_view key, double low, bool open, double high, double absent) const {
+  return optional_number(key, low, open, high).value_or(absent);
+}
+
+bool Members::boolean(std::string_view key, bool absent) const {
+  const json* value = find(key);
+  if (value == nullptr) return absent;
+  if (value->is_boolean()) return value->get<bool>();
+  problem_->expected(path_of(key), *value, "true or false");
   return absent;
+}
+
+std::vector<std::string> Members::texts(std::string_view key, std::size_t max_count, std::size_t max_bytes) const {
+  const json* node = find(key);
+  if (node == nullptr) return {};
+  const std::string path = path_of(key);
+  if (!node->is_array()) {
+    problem_->expected(path, *node, "an array of texts");
+    return {};
+  }
+  if (node->size() > max_count) {
+    problem_->report(path, fmt::format("{} elements; expected at most {}", node->size(), max_count));
+    return {};
+  }
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < node->size(); ++i) {
+    const json& value = (*node)[i];
+    const std::string element = fmt::format("{}[{}]", path, i);
+    if (!value.is_string()) {
+      problem_->expected(element, value, "text in quotes", value.is_number() ? "\"" + value.dump() + "\"" : "");
+      continue;
+    }
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.size() > max_bytes || text.find('\0') != std::string::npos) {
+      problem_->expected(element, value, fmt::format("text of at most {} bytes, none of them zero", max_bytes));
+    }
+    texts.push_back(text);
+  }
+  return texts;
 }
 
 std::vector<std::int64_t> Members::integers(std::string_view key, IntegerRange range, std::size_t max_count,

@@ -54,6 +54,10 @@ class Members {
   std::optional<std::int64_t> optional_integer(std::string_view key, IntegerRange range) const;
   // A number, not below `low` (or above it if `open`), not above `high`.
   double number(std::string_view key, double low, bool open, double high, double absent) const;
+  std::optional<double> optional_number(std::string_view key, double low, bool open, double high) const;
+  bool boolean(std::string_view key, bool absent) const;
+  // An array of at most `max_count` texts of at most `max_bytes` each, in the order written.
+  std::vector<std::string> texts(std::string_view key, std::size_t max_count, std::size_t max_bytes) const;
   // An integer or an array of 1 .. max_count different ones.
   std::vector<std::int64_t> integers(std::string_view key, IntegerRange range, std::size_t max_count,
                                      std::int64_t absent) const;

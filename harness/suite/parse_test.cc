@@ -42,27 +42,37 @@ TEST(ParseSuite, ReadsEveryMember) {
   const auto suite = parse_suite(R"({
     "capbench": 1, "name": "everything", "description": "d",
     "runtime": {"kind": "llama-bench", "executable": "bin/llama-bench"},
-    "models": [{"name": "twin", "like": "quickstart", "seed": 7},
+    "targets": {"vm": {"kind": "lume", "name": "capbench"}},
+    "models": [{"name": "twin", "like": "quickstart", "seed": 7}, {"name": "pinned", "catalog": "tinyllama-1.1b"},
                {"name": "tl", "file": "x.gguf", "kind": "twin",
                 "sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}],
     "workloads": [{"name": "w", "p": [128, 512], "n": 32, "d": [0, 4096], "r": 3, "t": 2, "ngl": 99, "fa": "off",
                    "args": ["-b", "512", "-ub", "256"]}],
     "arms": [{"name": "bare-metal", "mode": "bare-metal"},
              {"name": "u", "mode": "unlocked", "target": "vm", "guest": {"cpu.isa": "x64"}, "set": {"cpu.isa": "best"},
-              "env": {"GGML_VK_VISIBLE_DEVICES": "0"}, "device": "Vulkan0", "shim": "lib/shim.so"}],
-    "protocol": {"trials": 8, "order": "as-written", "seed": 5, "time_limit_s": 12.5, "cooldown_s": 1}
+              "env": {"GGML_VK_VISIBLE_DEVICES": "0"}, "device": "Vulkan0", "shim": "lib/shim.so",
+              "executable": "other/llama-bench", "args": ["-nkvo", "1"], "expect": "fails"}],
+    "protocol": {"trials": 8, "order": "as-written", "seed": 5, "time_limit_s": 12.5, "cooldown_s": 1,
+                 "warmup_trials": 2, "preload_s": 3,
+                 "hygiene": {"gate": "wait", "wait_s": 60, "max_load": 0.5, "max_gpu_use_percent": 5,
+                             "min_memory_free_percent": 20, "max_temperature_c": 70, "require_ac": true,
+                             "vms": "stopped"},
+                 "until": {"ci_half_width": 0.02, "max_trials": 30}},
+    "quality": {"text": "some.txt", "max_mean_kl": 0.01, "max_kl": 0.2, "chunks": 2, "ctx": 64, "ops": ["MUL_MAT"]}
   })");
   ASSERT_TRUE(suite.ok()) << to_string(suite.error());
   EXPECT_EQ(suite->name, "everything");
   EXPECT_EQ(suite->description, "d");
   EXPECT_EQ(suite->runtime.executable, "bin/llama-bench");
-  ASSERT_EQ(suite->models.size(), 2U);
+  ASSERT_EQ(suite->models.size(), 3U);
   EXPECT_EQ(suite->models[0].like, "quickstart");
   EXPECT_EQ(suite->models[0].seed, 7U);
   EXPECT_EQ(suite->models[0].kind, "twin");
-  EXPECT_EQ(suite->models[1].file, "x.gguf");
-  EXPECT_EQ(suite->models[1].kind, "twin");
-  EXPECT_EQ(suite->models[1].sha256.size(), 64U);
+  EXPECT_EQ(suite->models[1].catalog, "tinyllama-1.1b");
+  EXPECT_EQ(suite->models[1].kind, "real");
+  EXPECT_EQ(suite->models[2].file, "x.gguf");
+  EXPECT_EQ(suite->models[2].kind, "twin");
+  EXPECT_EQ(suite->models[2].sha256.size(), 64U);
   const Workload& workload = suite->workloads.at(0);
   EXPECT_EQ(workload.n_prompt, (std::vector<std::int64_t>{128, 512}));
   EXPECT_EQ(workload.n_gen, (std::vector<std::int64_t>{32}));
@@ -80,11 +90,33 @@ TEST(ParseSuite, ReadsEveryMember) {
   EXPECT_EQ(arm.env.at("GGML_VK_VISIBLE_DEVICES"), "0");
   EXPECT_EQ(arm.device, "Vulkan0");
   EXPECT_EQ(arm.shim, "lib/shim.so");
+  EXPECT_EQ(arm.executable, "other/llama-bench");
+  EXPECT_EQ(arm.args, (std::vector<std::string>{"-nkvo", "1"}));
+  EXPECT_TRUE(arm.expected_to_fail);
+  EXPECT_FALSE(suite->arms[0].expected_to_fail);
+  EXPECT_EQ(suite->targets.at("vm").kind, "lume");
+  EXPECT_EQ(suite->targets.at("vm").options.at("name"), "capbench");
   EXPECT_EQ(suite->protocol.trials, 8);
   EXPECT_EQ(suite->protocol.order, Order::kAsWritten);
   EXPECT_EQ(suite->protocol.seed, 5U);
   EXPECT_EQ(suite->protocol.time_limit_s, 12.5);
   EXPECT_EQ(suite->protocol.cooldown_s, 1);
+  EXPECT_EQ(suite->protocol.warmup_trials, 2);
+  EXPECT_EQ(suite->protocol.preload_s, 3);
+  const Hygiene hygiene = suite->protocol.hygiene.value();
+  EXPECT_EQ(hygiene.gate, "wait");
+  EXPECT_EQ(hygiene.wait_s, 60);
+  EXPECT_EQ(hygiene.max_load, 0.5);
+  EXPECT_EQ(hygiene.max_gpu_use_percent, 5);
+  EXPECT_EQ(hygiene.min_memory_free_percent, 20);
+  EXPECT_EQ(hygiene.max_temperature_c, 70);
+  EXPECT_TRUE(hygiene.require_ac);
+  EXPECT_EQ(hygiene.vms, "stopped");
+  EXPECT_EQ(suite->protocol.until.value(), (Until{0.02, 30}));
+  EXPECT_EQ(suite->quality.value(), (Quality{"some.txt", 0.01, 0.2, 2, 64, {"MUL_MAT"}}));
+  const auto again = parse_suite(canonical_json(*suite));
+  ASSERT_TRUE(again.ok()) << to_string(again.error());
+  EXPECT_EQ(*again, *suite);
 }
 
 TEST(ParseSuite, FillsInDefaults) {
@@ -137,7 +169,8 @@ TEST(ParseSuite, UnknownKeysNameTheNearestKnownOne) {
   EXPECT_EQ(error_of(with_workload(R"("repetitions": 5)")), "$.workloads[0].repetitions: unknown key; try: \"r\"");
   EXPECT_EQ(error_of(with_arm(R"("mode": "stock", "gest": {})")), "$.arms[0].gest: unknown key; try: \"guest\"");
   EXPECT_EQ(error_of(with_protocol(R"("zzz": 5)")),
-            "$.protocol.zzz: unknown key; try: one of trials, order, seed, time_limit_s, cooldown_s");
+            "$.protocol.zzz: unknown key; try: one of trials, order, seed, time_limit_s, cooldown_s, warmup_trials, "
+            "preload_s, hygiene, until");
   EXPECT_EQ(error_of(R"({"capbench": 1, "model": []})"), "$.model: unknown key; try: \"models\"");
 }
 
@@ -160,14 +193,22 @@ TEST(ParseSuite, EveryErrorNamesThePathAndWhatWasExpected) {
       {suite_with("\"models\": {}", kWorkloads, kArms), "$.models: {}; expected an array of 1 to 1000 models"},
       {suite_with("\"models\": [3]", kWorkloads, kArms), "$.models[0]: 3; expected an object"},
       {suite_with(kModels, kWorkloads, kArms, R"("runtime": {"kind": "mlx"})"),
-       R"($.runtime.kind: "mlx"; expected "llama-bench")"},
+       R"($.runtime.kind: "mlx"; expected "llama-bench" or "google-benchmark" or "mlx-lm")"},
       // models
       {with_model(""),
-       "$.models[0]: neither \"like\" nor \"file\"; try: \"file\" for a model file, or \"like\" for a "
-       "twin written on first use"},
+       "$.models[0]: none of \"file\", \"like\" and \"catalog\"; try: \"file\" for a model file, \"catalog\" for a "
+       "pinned one, or \"like\" for a twin written on first use"},
       {with_model(R"(, "like": "tiny", "file": "x")"),
-       "$.models[0]: both \"like\" and \"file\"; try: \"file\" for a model file, or \"like\" for a twin written on "
-       "first use"},
+       "$.models[0]: both \"file\" and \"like\"; try: \"file\" for a model file, \"catalog\" for a pinned one, or "
+       "\"like\" for a twin written on first use"},
+      {with_model(R"(, "catalog": "tiny", "file": "x")"),
+       "$.models[0]: both \"file\" and \"catalog\"; try: \"file\" for a model file, \"catalog\" for a pinned one, or "
+       "\"like\" for a twin written on first use"},
+      {with_model(R"(, "catalog": "tiny", "seed": 1)"),
+       "$.models[0].seed: only a twin has a seed; try: remove it, or use \"like\""},
+      {with_model(R"(, "catalog": "tiny", "kind": "twin")"),
+       R"($.models[0].kind: "twin"; a model of the catalog is a real one; try: remove it, or "like" in place of "catalog")"},
+      {with_model(R"(, "catalog": "")"), "$.models[0].catalog: \"\"; expected a name of 1 to 100 bytes"},
       {with_model(R"(, "file": "")"), "$.models[0].file: \"\"; expected a path"},
       {with_model(R"(, "file": "a,b")"),
        "$.models[0].file: \"a,b\" has a comma, at which llama-bench splits paths; try: "
@@ -206,7 +247,7 @@ TEST(ParseSuite, EveryErrorNamesThePathAndWhatWasExpected) {
       {with_args("\"-b\", 512"), "$.workloads[0].args[1]: 512; expected text in quotes"},
       {with_args(R"("-b", "512", "-m", "x")"),
        "$.workloads[0].args[2]: \"-m\" is an option that capbench gives itself; "
-       "try: \"file\" or \"like\" of a model"},
+       "try: \"file\", \"like\" or \"catalog\" of a model"},
       // arms
       {with_arm(R"("target": "local")"),
        R"($.arms[0].mode: missing; expected "bare-metal", "stock", "unlocked" or another name)"},

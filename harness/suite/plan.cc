@@ -1,16 +1,39 @@
+#include <map>
 #include <span>
 
 #include "harness/stats/random.h"
 #include "harness/suite/suite.h"
 
 namespace capbench::suite {
+namespace {
 
-Plan make_plan(const Suite& suite, std::optional<std::uint64_t> seed) {
+// The cells of block 0 in their order, machine by machine, each machine's first ones as often as asked for.
+std::vector<PlannedTrial> warmup_trials(const Suite& suite, const std::vector<PlannedTrial>& trials) {
+  std::vector<PlannedTrial> warmups;
+  if (suite.protocol.warmup_trials == 0) return warmups;
+  std::map<std::string, std::vector<PlannedTrial>> by_machine;
+  for (const PlannedTrial& trial : trials) {
+    if (trial.block == 0) by_machine[machine_of(suite, suite.arms[trial.arm])].push_back(trial);
+  }
+  for (const auto& [machine, first] : by_machine) {
+    for (std::int64_t i = 0; i < suite.protocol.warmup_trials; ++i) {
+      PlannedTrial trial = first[static_cast<std::size_t>(i) % first.size()];
+      trial.block = i - suite.protocol.warmup_trials;
+      warmups.push_back(trial);
+    }
+  }
+  return warmups;
+}
+
+}  // namespace
+
+Plan make_plan(const Suite& suite, std::optional<std::uint64_t> seed, std::optional<std::int64_t> blocks) {
   Plan plan;
   plan.seed = seed.value_or(suite.protocol.seed);
+  const std::int64_t count = blocks.value_or(suite.protocol.trials);
   // One stream for all blocks: asking for more trials later leaves the blocks there are as they were.
   stats::Random random(plan.seed);
-  for (std::int64_t block = 0; block < suite.protocol.trials; ++block) {
+  for (std::int64_t block = 0; block < count; ++block) {
     const std::size_t begin = plan.trials.size();
     for (std::size_t model = 0; model < suite.models.size(); ++model) {
       for (std::size_t workload = 0; workload < suite.workloads.size(); ++workload) {
@@ -22,6 +45,8 @@ Plan make_plan(const Suite& suite, std::optional<std::uint64_t> seed) {
       stats::shuffle(std::span<PlannedTrial>(plan.trials).subspan(begin), random);
     }
   }
+  const std::vector<PlannedTrial> warmups = warmup_trials(suite, plan.trials);
+  plan.trials.insert(plan.trials.begin(), warmups.begin(), warmups.end());
   for (std::size_t i = 0; i < plan.trials.size(); ++i) plan.trials[i].position = i;
   return plan;
 }

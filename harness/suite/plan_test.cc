@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -94,6 +95,57 @@ TEST(Plan, AsWrittenIsNotShuffled) {
   EXPECT_EQ(keys(suite, make_plan(suite, 9)),
             (std::vector<std::string>{"m0/w0/a0", "m0/w0/a1", "m1/w0/a0", "m1/w0/a1", "m0/w0/a0", "m0/w0/a1",
                                       "m1/w0/a0", "m1/w0/a1"}));
+}
+
+TEST(Plan, BlocksCanBeAskedForWithoutAnotherSuite) {
+  const Suite suite = made(2, 1, 3, 4);
+  const auto four = keys(suite, make_plan(suite, 3));
+  auto seven = keys(suite, make_plan(suite, 3, 7));
+  EXPECT_EQ(seven.size(), 42U);
+  seven.resize(four.size());
+  EXPECT_EQ(seven, four);
+}
+
+TEST(Plan, WarmupsComeFirstAndAreTheCellsThatEachMachineBeginsWith) {
+  Suite suite = made(2, 1, 4, 3);
+  suite.targets["far"].kind = "ssh";
+  suite.arms[2].target = "far";
+  suite.arms[3].target = "far";
+  const Plan without = make_plan(suite, 5);
+  suite.protocol.warmup_trials = 2;
+  const Plan with = make_plan(suite, 5);
+  ASSERT_EQ(with.trials.size(), without.trials.size() + 4);
+  std::map<std::string, std::vector<std::string>> warmups;
+  std::map<std::string, std::vector<std::string>> first;
+  for (std::size_t i = 0; i < with.trials.size(); ++i) {
+    const PlannedTrial& trial = with.trials[i];
+    EXPECT_EQ(trial.position, i);
+    EXPECT_EQ(trial.is_warmup(), i < 4);
+    const std::string machine = machine_of(suite, suite.arms[trial.arm]);
+    const std::string key = trial_key(suite, trial);
+    if (trial.is_warmup()) {
+      EXPECT_EQ(trial.block, static_cast<std::int64_t>(warmups[machine].size()) - 2);
+      warmups[machine].push_back(key);
+    } else if (first[machine].size() < 2) {
+      first[machine].push_back(key);
+    }
+    if (!trial.is_warmup()) {
+      EXPECT_EQ(key, trial_key(suite, without.trials[i - 4]));
+    }
+  }
+  EXPECT_EQ(warmups, first);
+}
+
+TEST(Plan, MoreWarmupsThanCellsGoRound) {
+  Suite suite = made(1, 1, 2, 1);
+  suite.protocol.warmup_trials = 5;
+  const Plan plan = make_plan(suite, 1);
+  ASSERT_EQ(plan.trials.size(), 7U);
+  EXPECT_EQ(plan.trials[0].arm, plan.trials[2].arm);
+  EXPECT_EQ(plan.trials[0].arm, plan.trials[5].arm);
+  EXPECT_NE(plan.trials[0].arm, plan.trials[1].arm);
+  EXPECT_EQ(plan.trials[0].block, -5);
+  EXPECT_EQ(plan.trials[4].block, -1);
 }
 
 TEST(Plan, EveryArmComesFirstAboutEquallyOften) {
