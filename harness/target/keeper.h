@@ -5,7 +5,8 @@
 // The keeper starts the program in a process group of its own, waits for it, and ends every descendant that is left. It
 // does the same when the harness disappears (its end of the socket closes, even by SIGKILL). If the keeper itself is
 // killed, the kernel kills the program (parent-death signal). A lock that the harness held stays held until the keeper
-// is gone, so the next harness never starts beside a job that is still dying.
+// is gone (KeptCommand::keep_fds), so the next harness never starts beside a job that is still dying. Of all other
+// descriptors of the harness the keeper keeps none: another job's socket in its hands would hide the harness's death.
 #ifndef CAPBENCH_HARNESS_TARGET_KEEPER_H_
 #define CAPBENCH_HARNESS_TARGET_KEEPER_H_
 
@@ -33,6 +34,18 @@ struct KeeperMessage {
   std::int64_t max_rss_bytes = 0;
 };
 
+struct KeptCommand {
+  std::vector<std::string> argv;         // argv[0] is the program's path
+  std::vector<std::string> environment;  // NAME=VALUE, all of it
+  std::string working_dir;               // empty: the harness's
+  int stdin_fd = -1;                     // -1: /dev/null
+  int stdout_fd = -1;                    // -1: a pipe, KeptJob::out
+  std::vector<int> keep_fds;             // stay open until the keeper is gone; the program does not get them
+  // Run once after the job has been ended because the harness vanished, with the same environment, for up to 30
+  // seconds; empty: nothing.
+  std::vector<std::string> if_abandoned;
+};
+
 struct KeptJob {
   pid_t keeper = 0;
   Fd socket;  // readable: one KeeperMessage per packet, then end of file. Closing it ends the job
@@ -40,9 +53,8 @@ struct KeptJob {
   Fd err;
 };
 
-// Starts `argv[0]` with exactly this environment; stdin is /dev/null.
-// The calling process must have one thread (it forks without an exec in between).
-Result<KeptJob> start_kept_job(std::vector<std::string> argv, std::vector<std::string> environment);
+// Starts the program. May be called from several threads at once: what runs between fork and exec is async-signal-safe.
+Result<KeptJob> start_kept_job(KeptCommand command);
 
 // Asks the keeper to end the job: SIGTERM to its process group, SIGKILL a second later.
 void end_kept_job(const KeptJob& job);

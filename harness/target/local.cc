@@ -1,217 +1,108 @@
 #include "harness/target/local.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <system_error>
+#include <utility>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <optional>
-#include <set>
-
-#include "base/file.h"
-#include "harness/target/keeper.h"
-#include "harness/target/mapped_files.h"
+#include "harness/target/hooks.h"
+#include "harness/target/kept_run.h"
 
 namespace capbench::target {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// llama-bench writes a handful of lines while it loads; more looks than this would be load of our own.
-constexpr int kMaxLooksAtMaps = 16;
-
-bool names_variable(const std::string& entry, const std::string& name) {
-  return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
-}
-
-std::vector<std::string> job_environment(const Job& job) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  const auto drop = [&](const std::string& name) {
-    std::erase_if(environment, [&](const std::string& entry) { return names_variable(entry, name); });
-  };
-  for (const std::string& name : job.unset_env) drop(name);
-  for (const std::string& entry : job.set_env) {
-    drop(entry.substr(0, entry.find('=')));
-    environment.push_back(entry);
-  }
-  return environment;
-}
-
-// Appends what can be read now. Sets `flooded` when the stream outgrows its limit; resets the descriptor at its end.
-void drain(Fd& fd, std::string& into, std::size_t limit, bool& flooded) {
-  std::array<char, 1U << 16U> buffer{};
-  while (fd.valid()) {
-    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (n <= 0) {
-      fd.reset();
-      return;
-    }
-    const std::size_t room = limit - std::min(limit, into.size());
-    into.append(buffer.data(), std::min(room, static_cast<std::size_t>(n)));
-    if (static_cast<std::size_t>(n) > room) {
-      flooded = true;
-      return;
-    }
-  }
-}
-
-// One job in flight.
-class Running {
+class LocalTarget : public Target {
  public:
-  Running(const Job& job, const JobWatch& watch, KeptJob kept)
-      : job_(job), watch_(watch), kept_(std::move(kept)), deadline_(Clock::now() + job.time_limit) {}
+  LocalTarget(const TargetSpec& spec, std::string name) : name_(std::move(name)), spec_(spec) {}
 
-  JobResult finish() {
-    // The program may print before the keeper has said which process it is; a look at its maps needs that first.
-    while (pid_ == 0 && !ended_) hear_keeper();
-    while (!ended_) step();
-    // The keeper has ended every process that could still write, so both streams are at their end.
-    bool ignored = false;
-    drain(kept_.out, result_.out, job_.max_output_bytes, ignored);
-    drain(kept_.err, result_.err, job_.max_output_bytes, ignored);
-    while (::waitpid(kept_.keeper, nullptr, 0) < 0 && errno == EINTR) {
+  std::string_view name() const override { return name_; }
+  std::string_view kind() const override { return "local"; }
+  const Traits& traits() const override { return local_traits(); }
+
+  Result<JobResult> run(const Job& job, const JobWatch& watch) override {
+    KeptCommand command;
+    command.argv = job.argv;
+    command.environment = environment_with(job.set_env, job.unset_env);
+    command.working_dir = job.working_dir;
+    command.keep_fds = job.keep_fds;
+    Fd input;
+    if (!job.stdin_file.empty()) {
+      auto opened = open_input(job.stdin_file, job.stdin_offset);
+      if (!opened) return std::move(opened).error();
+      input = std::move(*opened);
+      command.stdin_fd = input.get();
     }
-    result_.mapped_files.assign(mapped_.begin(), mapped_.end());
-    return std::move(result_);
+    KeptRun run;
+    run.time_limit = job.time_limit;
+    run.max_output_bytes = job.max_output_bytes;
+    run.look_at_maps = true;
+    return run_kept(std::move(command), run, watch);
+  }
+
+  Result<std::string> put(const std::filesystem::path& local, const DigestOf& /*digest_of*/, int /*stop_fd*/) override {
+    return local.string();
+  }
+
+  Status get(const std::string& remote, const std::filesystem::path& local, int /*stop_fd*/) override {
+    std::error_code problem;
+    if (std::filesystem::equivalent(remote, local, problem)) return {};
+    const std::filesystem::path part = local.string() + ".part";
+    std::filesystem::copy_file(remote, part, std::filesystem::copy_options::overwrite_existing, problem);
+    if (!problem) std::filesystem::rename(part, local, problem);
+    if (!problem) return {};
+    return Error{ErrorKind::kMachine, remote, "cannot be copied to " + local.string() + ": " + problem.message(),
+                 "check both paths"};
+  }
+
+  Result<ToolOutput> script(const std::string& text, const ToolLimits& limits) override {
+    return tools_->run({{"/bin/sh", "-c", text}, "", 0, "", {}}, limits);
+  }
+
+  Result<State> state() override { return State::kRunning; }
+  Result<std::string> address() override { return std::string(); }
+  Result<ImageIdentity> image() override { return stated_image(spec_); }
+  Result<GuestFacts> guest() override { return GuestFacts{}; }
+  Result<std::string> frontend_version() override { return std::string(); }
+
+  Result<std::string> os() override {
+#if defined(__APPLE__)
+    return std::string("macos");
+#else
+    return std::string("linux");
+#endif
+  }
+
+  Status bring_up(int stop_fd) override {
+    return run_hook(spec_, "start", name_, *tools_, stop_fd);
+  }
+  Status take_down(int stop_fd) override {
+    return run_hook(spec_, "stop", name_, *tools_, stop_fd);
+  }
+  PutCount put_count() const override {
+    return {};
   }
 
  private:
-  void step() {
-    std::array<pollfd, 4> fds{pollfd{kept_.socket.get(), POLLIN, 0}, pollfd{kept_.out.get(), POLLIN, 0},
-                              pollfd{kept_.err.get(), POLLIN, 0}, pollfd{stopping() ? -1 : watch_.stop_fd, POLLIN, 0}};
-    const int ready = ::poll(fds.data(), fds.size(), timeout_ms());
-    // Before the deadline: a harness that was suspended finds both, an end that was in time and a deadline that passed.
-    if (ready > 0 && fds[0].revents != 0) {
-      hear_keeper();
-      if (ended_) return;
-    }
-    if (!stopping() && Clock::now() >= deadline_) stop(Ending::kTimedOut);
-    if (watch_.on_tick && ready == 0) watch_.on_tick();
-    if (ready <= 0) return;
-    const bool heard_out = fds[1].revents != 0;
-    const bool heard_err = fds[2].revents != 0;
-    if (heard_out || heard_err) look_at_maps(heard_out);
-    bool flooded = false;
-    if (heard_out) drain(kept_.out, result_.out, job_.max_output_bytes, flooded);
-    if (heard_err) drain(kept_.err, result_.err, job_.max_output_bytes, flooded);
-    if (flooded && !stopping()) stop(Ending::kFlooded);
-    if (flooded) {
-      kept_.out.reset();
-      kept_.err.reset();
-    }
-    if (fds[3].revents != 0) stop(Ending::kInterrupted);
-  }
-
-  int timeout_ms() const {
-    using std::chrono::milliseconds;
-    std::optional<milliseconds> wait;
-    if (!stopping()) {
-      // Rounded up, so that the deadline has passed when poll returns; and bounded, since poll takes an int.
-      const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
-      wait = std::clamp(left, milliseconds(0), milliseconds(24 * 3600 * 1000));
-    }
-    if (watch_.on_tick) wait = wait ? std::min(*wait, watch_.tick) : watch_.tick;
-    return wait ? static_cast<int>(wait->count()) : -1;
-  }
-
-  bool stopping() const { return stop_reason_.has_value(); }
-
-  void stop(Ending why) {
-    stop_reason_ = why;
-    end_kept_job(kept_);
-  }
-
-  // When to look, without a timer: when the process says something. What it mapped while it loaded may be gone again
-  // (ggml opens each of its CPU libraries to ask for a score, and keeps one), so each look before the first result
-  // replaces the one before. By the first result everything is mapped that is measured; what comes later is added, and
-  // what goes then goes because the process ends.
-  void look_at_maps(bool heard_out) {
-    const bool first_result = heard_out && result_.out.empty();
-    if (pid_ == 0 || (looks_ >= kMaxLooksAtMaps && !first_result)) return;
-    ++looks_;
-    const auto maps = read_file("/proc/" + std::to_string(pid_) + "/maps");
-    if (!maps) return;
-    std::set<std::string> now;
-    collect_mapped_files(*maps, now);
-    if (now.empty()) return;  // it has just ended
-    if (result_.out.empty()) mapped_.clear();
-    mapped_.merge(now);
-  }
-
-  void hear_keeper() {
-    KeeperMessage message;
-    const ssize_t n = ::recv(kept_.socket.get(), &message, sizeof message, 0);
-    if (n < 0 && errno == EINTR) return;
-    if (n != static_cast<ssize_t>(sizeof message)) {
-      ended_ = true;  // the keeper was killed; the kernel has killed the program with it
-      result_.ending = stop_reason_.value_or(Ending::kSignaled);
-      result_.signal = SIGKILL;
-      return;
-    }
-    switch (message.kind) {
-      case KeeperMessage::Kind::kStarted:
-        pid_ = message.pid;
-        return;
-      case KeeperMessage::Kind::kNotStarted:
-        ended_ = true;
-        result_.ending = Ending::kNotStarted;
-        result_.reason = errno_text(message.error);
-        return;
-      case KeeperMessage::Kind::kEnded:
-        ended_ = true;
-        result_.wall_ns = message.wall_ns;
-        result_.user_ns = message.user_ns;
-        result_.system_ns = message.system_ns;
-        result_.max_rss_bytes = message.max_rss_bytes;
-        const int status = message.wait_status;
-        if (WIFEXITED(status)) {
-          result_.ending = Ending::kExited;
-          result_.exit_status = WEXITSTATUS(status);
-        } else {
-          result_.ending = Ending::kSignaled;
-          result_.signal = WTERMSIG(status);
-        }
-        // A program that ended by itself while it was being stopped still counts as stopped, unless it was in time.
-        const bool in_time = WIFEXITED(status) && message.wall_ns <= job_.time_limit.count();
-        if (stop_reason_ && !(in_time && *stop_reason_ == Ending::kTimedOut)) result_.ending = *stop_reason_;
-        return;
-    }
-  }
-
-  const Job& job_;
-  const JobWatch& watch_;
-  KeptJob kept_;
-  Clock::time_point deadline_;
-  std::optional<Ending> stop_reason_;
-  JobResult result_;
-  std::set<std::string> mapped_;
-  pid_t pid_ = 0;
-  int looks_ = 0;
-  bool ended_ = false;
-};
-
-class LocalTarget : public Target {
- public:
-  std::string_view kind() const override { return "local"; }
-
-  Result<JobResult> run(const Job& job, const JobWatch& watch) override {
-    auto kept = start_kept_job(job.argv, job_environment(job));
-    if (!kept) return std::move(kept).error();
-    return Running(job, watch, std::move(*kept)).finish();
-  }
+  std::string name_;
+  TargetSpec spec_;
+  std::unique_ptr<ToolRunner> tools_ = make_local_tools();
 };
 
 }  // namespace
 
-std::unique_ptr<Target> make_local_target() {
-  return std::make_unique<LocalTarget>();
+const Traits& local_traits() {
+  static constexpr Traits kTraits{ArgvPassing::kExact,
+                                  EnvironmentPassing::kFlag,
+                                  StreamPassing::kSeparate,
+                                  ExitPassing::kExact,
+                                  {},
+                                  {},
+                                  true,
+                                  CopyMeans::kPipe,
+                                  false};
+  return kTraits;
+}
+
+std::unique_ptr<Target> make_local_target(const TargetSpec& spec, std::string name) {
+  return std::make_unique<LocalTarget>(spec, std::move(name));
 }
 
 }  // namespace capbench::target

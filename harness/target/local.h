@@ -3,13 +3,16 @@
 #define CAPBENCH_HARNESS_TARGET_LOCAL_H_
 
 #include <memory>
+#include <string>
 
 #include "harness/target/target.h"
 
 namespace capbench::target {
 
-// Runs jobs as child processes of the harness, each under a keeper. While a job runs the harness sleeps in poll(2).
-std::unique_ptr<Target> make_local_target();
+// Runs jobs as child processes of the harness, each under a keeper. Nothing is copied: put gives the path back.
+std::unique_ptr<Target> make_local_target(const TargetSpec& spec = {}, std::string name = "local");
+
+const Traits& local_traits();
 
 }  // namespace capbench::target
 
