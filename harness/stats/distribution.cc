@@ -5,22 +5,22 @@
 #include <numbers>
 #include <vector>
 
+#include "harness/stats/elementary.h"
+
 namespace capbench::stats {
 namespace {
 
 // ln Gamma(x) for x > 0: Stirling's series (DLMF 5.11.1) after moving x up with the recurrence. std::lgamma would do,
-// but writes a global.
+// but writes a global and differs between platforms.
 double log_gamma(double x) {
-  double shift = 0;
-  while (x < 15) {
-    shift -= std::log(x);
-    x += 1;
-  }
+  double product = 1;
+  for (; x < 15; x += 1) product *= x;
+  const double shift = product == 1 ? 0 : -log_of(product);
   const double inverse = 1 / x;
   const double square = inverse * inverse;
   const double series =
       inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (1.0 / 1680 - square / 1188))));
-  return shift + (x - 0.5) * std::log(x) - x + 0.5 * std::log(2 * std::numbers::pi) + series;
+  return shift + (x - 0.5) * log_of(x) - x + 0.5 * log_of(2 * std::numbers::pi) + series;
 }
 
 // The continued fraction itself; converges fast for x < (a + 1) / (a + b + 2).
@@ -43,10 +43,6 @@ double beta_fraction(double a, double b, double x) {
     if (std::fabs(d * c - 1) < 1e-15) break;
   }
   return fraction;
-}
-
-double normal_cdf(double z) {
-  return 0.5 * std::erfc(-z / std::numbers::sqrt2);
 }
 
 // The point where the increasing function `cdf` reaches p: an enclosing interval, then bisection to the last bit.
@@ -88,7 +84,7 @@ constexpr std::size_t kExactSide = 50;
 double incomplete_beta(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
-  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));
+  const double front = exp_of(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log_of(x) + b * log_of(1 - x));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
@@ -100,12 +96,28 @@ double student_t_cdf(double t, double df) {
 
 double student_t_quantile(double p, double df) {
   if (p > 0.5) return -student_t_quantile(1 - p, df);  // the lower tail keeps its digits
-  return invert([df](double t) { return student_t_cdf(t, df); }, p);
+  // Density: exp(log_front) (1 + t^2 / df)^(-(df + 1) / 2).
+  const double log_front = log_gamma((df + 1) / 2) - log_gamma(df / 2) - log_of(df * std::numbers::pi) / 2;
+  double low = -1;
+  while (student_t_cdf(low, df) > p && low > -1e300) low *= 2;
+  double high = low < -1 ? low / 2 : 0;
+  // Newton's steps, halving the interval wherever one leaves it.
+  double t = high;  // the distribution is convex below 0, so from here the steps do not overshoot
+  for (int i = 0; i < 60; ++i) {
+    const double error = student_t_cdf(t, df) - p;
+    (error < 0 ? low : high) = t;
+    const double density = exp_of(log_front - (df + 1) / 2 * log_of(1 + t * t / df));
+    double next = t - error / density;
+    if (!(next >= low && next <= high)) next = low + (high - low) / 2;
+    if (std::fabs(next - t) <= 1e-13 * std::fabs(t)) return next;
+    t = next;
+  }
+  return t;
 }
 
 double normal_quantile(double p) {
   if (p > 0.5) return -normal_quantile(1 - p);
-  return invert(normal_cdf, p);
+  return invert([](double z) { return normal_tail(-z); }, p);
 }
 
 std::uint64_t mann_whitney_rank(std::size_t m, std::size_t n, double tail) {
@@ -133,7 +145,7 @@ std::size_t median_rank(std::size_t n, double tail) {
   for (std::size_t k = 0; k < n; ++k) {
     const double log_ways = log_gamma(static_cast<double>(n) + 1) - log_gamma(static_cast<double>(k) + 1) -
                             log_gamma(static_cast<double>(n - k) + 1);
-    below += std::exp(log_ways - log_coins);
+    below += exp_of(log_ways - log_coins);
     if (below > tail) return k;
   }
   return 0;

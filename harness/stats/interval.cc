@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/stats/distribution.h"
+#include "harness/stats/elementary.h"
 #include "harness/stats/hodges_lehmann.h"
 #include "harness/stats/random.h"
 
@@ -28,7 +29,7 @@ Status check_options(const IntervalOptions& options) {
 }
 
 std::vector<double> logs(std::vector<double> values) {
-  for (double& value : values) value = std::log(value);
+  for (double& value : values) value = log_of(value);
   return values;
 }
 
@@ -96,7 +97,7 @@ void welch(RatioInterval& interval, std::span<const Trial> a, std::span<const Tr
   const Moments right = moments(logs(trial_medians(b)));
   const double difference = left.mean - right.mean;
   const double variance = left.variance_of_mean + right.variance_of_mean;
-  interval.shift = std::exp(difference);
+  interval.shift = exp_of(difference);
   double half_width = 0;
   if (variance > 0) {
     // Welch and Satterthwaite's degrees of freedom.
@@ -105,7 +106,7 @@ void welch(RatioInterval& interval, std::span<const Trial> a, std::span<const Tr
                        right.variance_of_mean * right.variance_of_mean / static_cast<double>(b.size() - 1));
     half_width = -student_t_quantile(tail, df) * std::sqrt(variance);
   }
-  store(interval, interval.ratio, {std::exp(difference - half_width), std::exp(difference + half_width)});
+  store(interval, interval.ratio, {exp_of(difference - half_width), exp_of(difference + half_width)});
 }
 
 void hodges_lehmann(RatioInterval& interval, std::span<const Trial> a, std::span<const Trial> b, double tail) {
@@ -116,9 +117,9 @@ void hodges_lehmann(RatioInterval& interval, std::span<const Trial> a, std::span
   const std::uint64_t count = std::uint64_t{left.size()} * right.size();
   // From 7 trials on and up to 99 % there always is a rank: P(U = 0) is at most 1/3432.
   const std::uint64_t rank = std::max<std::uint64_t>(mann_whitney_rank(left.size(), right.size(), tail), 1);
-  interval.shift = std::exp(hodges_lehmann_shift(left, right));
+  interval.shift = exp_of(hodges_lehmann_shift(left, right));
   store(interval, interval.ratio,
-        {std::exp(kth_difference(left, right, rank)), std::exp(kth_difference(left, right, count + 1 - rank))});
+        {exp_of(kth_difference(left, right, rank)), exp_of(kth_difference(left, right, count + 1 - rank))});
 }
 
 }  // namespace
@@ -198,7 +199,7 @@ Result<MedianInterval> median_interval(std::span<const Trial> trials, const Inte
     const Moments center = moments(logs(medians));
     const double half_width =
         -student_t_quantile(tail, static_cast<double>(trials.size() - 1)) * std::sqrt(center.variance_of_mean);
-    store(interval, interval.median, {std::exp(center.mean - half_width), std::exp(center.mean + half_width)});
+    store(interval, interval.median, {exp_of(center.mean - half_width), exp_of(center.mean + half_width)});
   } else {
     interval.method = "order-statistics";
     interval.label = "order statistics of trial medians";

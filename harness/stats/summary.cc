@@ -60,6 +60,13 @@ std::string estimator_name(std::size_t n_trials) {
   return n_trials == 1 ? "median of samples" : "median of trial medians";
 }
 
+namespace {
+
+constexpr double kLeastSample = 1e-100;
+constexpr double kMostSample = 1e100;
+
+}  // namespace
+
 Status check_trials(std::span<const Trial> trials, const std::string& what) {
   if (trials.empty()) return Error{ErrorKind::kUsage, what, "it has no trials", "run the suite, or leave this arm out"};
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -68,7 +75,8 @@ Status check_trials(std::span<const Trial> trials, const std::string& what) {
       return Error{ErrorKind::kUsage, where, "it has no samples", "leave the trial out, with its status as the reason"};
     }
     for (const double sample : trials[i].samples) {
-      if (std::isfinite(sample) && sample > 0) continue;
+      // Beyond these a mean or a ratio of two could overflow. Not a number fails both.
+      if (sample >= kLeastSample && sample <= kMostSample) continue;
       return Error{ErrorKind::kUsage, where, "a sample is not a positive number of tokens per second",
                    "look at the trial's raw output"};
     }

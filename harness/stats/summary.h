@@ -61,7 +61,8 @@ struct Summary {
   std::optional<double> cv_trials;   // and over trial medians: what the next run will differ by
 };
 
-// Fails if there is no trial, a trial is empty, or a sample is not a finite positive number.
+// Fails if there is no trial, a trial is empty, or a sample is not a finite positive number (from 1e-100 to 1e100: the
+// rest is no measurement, and could overflow).
 Result<Summary> summarize(std::span<const Trial> trials);
 
 // The same check alone; `what` names the arm in the error.

@@ -1,0 +1,144 @@
+#include "harness/stats/condition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace capbench::stats {
+namespace {
+
+// A level asked of some of the factors.
+using Literals = std::vector<std::optional<std::size_t>>;
+
+bool holds(const Literals& literals, const Levels& levels) {
+  for (std::size_t f = 0; f < literals.size(); ++f) {
+    if (literals[f] && *literals[f] != levels[f]) return false;
+  }
+  return true;
+}
+
+std::size_t size_of(const Literals& literals) {
+  return static_cast<std::size_t>(
+      std::count_if(literals.begin(), literals.end(), [](const auto& literal) { return literal.has_value(); }));
+}
+
+// All combinations of levels of the factors that may be asked for, by counting.
+class Search {
+ public:
+  Search(const PreparedDesign& design, std::size_t factor) : design_(design) {
+    for (std::size_t f = 0; f < design.data->factors.size(); ++f) {
+      if (design.varies[f] && design.group[f] == f && design.group[factor] != f) asked_.push_back(f);
+    }
+  }
+
+  // The fewest literals that hold at every setting with claim `all` and at none with claim `none`; among equals those
+  // that hold at the fewest settings that cannot tell.
+  std::optional<Literals> best(std::span<const SettingClaim> settings, Claim all, Claim none) const {
+    std::optional<Literals> best;
+    std::pair<std::size_t, std::size_t> best_score;
+    Literals literals(design_.data->factors.size());
+    do {
+      std::size_t unknown = 0;
+      bool fits = true;
+      for (const SettingClaim& setting : settings) {
+        const bool inside = holds(literals, setting.levels);
+        fits = fits && (setting.claim != all || inside) && (setting.claim != none || !inside);
+        unknown += setting.claim == Claim::kUnknown && inside ? 1U : 0U;
+      }
+      const std::pair score(size_of(literals), unknown);
+      if (fits && (!best || score < best_score)) {
+        best = literals;
+        best_score = score;
+      }
+    } while (next(literals));
+    return best;
+  }
+
+ private:
+  // Counts on: nothing asked, then each level, factor by factor. False when all have been.
+  bool next(Literals& literals) const {
+    for (const std::size_t f : asked_) {
+      std::optional<std::size_t>& literal = literals[f];
+      if (!literal) {
+        literal = 0;
+        return true;
+      }
+      if (*literal + 1 < design_.data->factors[f].levels.size()) {
+        ++*literal;
+        return true;
+      }
+      literal.reset();
+    }
+    return false;
+  }
+
+  const PreparedDesign& design_;
+  std::vector<std::size_t> asked_;
+};
+
+std::string literal_text(const FactorialData& data, const Literals& literals) {
+  std::vector<std::string> with;
+  std::vector<std::string> without;
+  for (std::size_t f = 0; f < literals.size(); ++f) {
+    if (!literals[f]) continue;
+    const Factor& factor = data.factors[f];
+    if (factor.levels.size() > 2) {
+      with.push_back(factor.name + " " + factor.levels[*literals[f]]);
+    } else {
+      (*literals[f] == 0 ? without : with).push_back(factor.name);
+    }
+  }
+  std::string text = with.empty() ? "" : "with " + joined(with, "and");
+  if (!without.empty()) text += (text.empty() ? "without " : " and without ") + joined(without, "and");
+  return text;
+}
+
+}  // namespace
+
+std::string joined(std::span<const std::string> names, const std::string& last_word) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " " + last_word + " " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+Condition describe_condition(const PreparedDesign& design, std::size_t factor, std::span<const SettingClaim> settings) {
+  const auto count = [&](Claim claim) {
+    return std::count_if(settings.begin(), settings.end(), [&](const auto& setting) { return setting.claim == claim; });
+  };
+  const auto beyond = count(Claim::kBeyond);
+  const auto unknown = count(Claim::kUnknown);
+  Condition condition;
+  if (beyond == 0) return condition;
+  const std::string rest =
+      unknown == 0 ? "" : fmt::format(" (cannot tell at {} of {} settings)", unknown, settings.size());
+  if (count(Claim::kWithin) == 0) {
+    condition.text = unknown == 0 ? "at every setting of the others"
+                                  : fmt::format("at {} of {} settings of the others{}", beyond, settings.size(), rest);
+    return condition;
+  }
+  const Search search(design, factor);
+  if (const auto only = search.best(settings, Claim::kBeyond, Claim::kWithin)) {
+    condition.text = "only " + literal_text(*design.data, *only) + rest;
+    for (std::size_t f = 0; f < only->size(); ++f) {
+      if ((*only)[f]) condition.without.push_back(f);
+    }
+    const bool plain = std::all_of(condition.without.begin(), condition.without.end(), [&](std::size_t f) {
+      return *(*only)[f] == 0 && design.data->factors[f].levels.size() == 2;
+    });
+    if (!plain || unknown > 0) condition.without.clear();
+    return condition;
+  }
+  if (const auto unless = search.best(settings, Claim::kWithin, Claim::kBeyond)) {
+    condition.text = "except " + literal_text(*design.data, *unless) + rest;
+    return condition;
+  }
+  condition.text = fmt::format("at {} of {} settings of the others{}", beyond, settings.size(), rest);
+  return condition;
+}
+
+}  // namespace capbench::stats
