@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "models/embedded_catalog.h"
 #include "models/format.h"
 #include "models/twin_plan.h"
 
@@ -12,90 +13,6 @@ namespace capbench::models {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Shape tinyllama_shape() {
-  Shape shape;
-  shape.name = "tinyllama-1.1b";
-  shape.title = "TinyLlama 1.1B";
-  shape.layers = 22;
-  shape.width = 2048;
-  shape.heads = 32;
-  shape.kv_heads = 4;
-  shape.ffn = 5632;
-  shape.vocab = 32000;
-  shape.context = 2048;
-  shape.mix = Mix::kQ4_K_M;
-  return shape;
-}
-
-// The same model in another mix; the variants exist as twins only.
-Shape tinyllama_in(const char* name, const char* title, Mix mix) {
-  Shape shape = tinyllama_shape();
-  shape.name = name;
-  shape.title = title;
-  shape.mix = mix;
-  return shape;
-}
-
-Shape quickstart_shape() {
-  Shape shape;
-  shape.name = "quickstart";
-  shape.title = "Quickstart";
-  shape.layers = 8;
-  shape.width = 512;
-  shape.heads = 8;
-  shape.kv_heads = 4;
-  shape.ffn = 1536;
-  shape.vocab = 2048;
-  shape.context = 2048;
-  shape.mix = Mix::kQ4_0;
-  shape.pure = true;
-  return shape;
-}
-
-Shape tiny_shape() {
-  Shape shape;
-  shape.name = "tiny";
-  shape.title = "Tiny";
-  shape.layers = 4;
-  shape.width = 512;
-  shape.heads = 8;
-  shape.kv_heads = 4;
-  shape.ffn = 1024;
-  shape.vocab = 512;
-  shape.context = 512;
-  shape.mix = Mix::kQ4_K_M;
-  return shape;
-}
-
-std::vector<CatalogEntry> make_catalog() {
-  return {
-      {"tinyllama-1.1b", "TinyLlama 1.1B Chat, Q4_K_M", "the published matrix's small model",
-       PinnedFile{"tinyllama-1.1b-chat-v1.0.Q4_K_M.gguf", 668788096,
-                  "9fecc3b3cd76bba89d504f29b616eedf7da85b96540e490ca5824d3f7d2776a0",
-                  "TheBloke/TinyLlama-1.1B-Chat-v1.0-GGUF", "52e7645ba7c309695bec7ac98f4f005b139cf465"},
-       tinyllama_shape()},
-      {"tinyllama-1.1b-q4_0", "TinyLlama 1.1B, Q4_0", "a mix whose products have integer kernels", std::nullopt,
-       tinyllama_in("tinyllama-1.1b-q4_0", "TinyLlama 1.1B", Mix::kQ4_0)},
-      {"tinyllama-1.1b-f16", "TinyLlama 1.1B, F16", "not quantised: no integer kernels", std::nullopt,
-       tinyllama_in("tinyllama-1.1b-f16", "TinyLlama 1.1B", Mix::kF16)},
-      {"gemma-4-12b", "Gemma 4 12B QAT, Q4_0", "the published matrix's large model",
-       PinnedFile{"gemma-4-12b-it-qat-q4_0.gguf", 6975879296,
-                  "93567e57a8fe10b23569b9d9ec38cd005deedf71e29477c421a4b83f418a538b",
-                  "google/gemma-4-12B-it-qat-q4_0-gguf", "29d097773436b69ff9feafd636ab4cf873786537"},
-       std::nullopt},
-      {"muse-glimmer-30b", "Muse Glimmer 30B, Q4_K_M", "the published matrix's largest model",
-       PinnedFile{"muse-glimmer-30B-kquant-17gb.gguf", 16756681056,
-                  "7e9b74b7c8875e9e265695df9613bf6290f2392e479ce740495a129019c488d8",
-                  "meta-models/Muse-Glimmer-30B-GGUF", "a0532f7263ee67f1e0a5f5c5fdcd50dd62fc9aa4"},
-       std::nullopt},
-      {"llama-3.2-3b-mlx", "Llama 3.2 3B Instruct, 4 bit, MLX", "the published matrix's MLX control (a folder)",
-       PinnedFile{"", 0, "", "mlx-community/Llama-3.2-3B-Instruct-4bit", "7f0dc925e0d0afb0322d96f9255cfddf2ba5636e"},
-       std::nullopt},
-      {"quickstart", "Quickstart, Q4_0", "measured in seconds on a slow CPU", std::nullopt, quickstart_shape()},
-      {"tiny", "Tiny, Q4_K_M", "for tests", std::nullopt, tiny_shape()},
-  };
-}
 
 Error unknown_name(std::string_view name, bool shapes_only) {
   std::string known;
@@ -111,7 +28,8 @@ Error unknown_name(std::string_view name, bool shapes_only) {
 }  // namespace
 
 std::span<const CatalogEntry> catalog() {
-  static const std::vector<CatalogEntry> entries = make_catalog();
+  // The embedded file is part of the build and read by a test: an error in it is a mistake of ours, and throws.
+  static const std::vector<CatalogEntry> entries = parse_catalog(embedded_catalog()).value();
   return entries;
 }
 

@@ -119,16 +119,23 @@ std::vector<std::string> llama_bench_argv(const std::string& executable, const s
     argv.emplace_back(option);
     argv.push_back(std::move(value));
   };
+  // llama-bench runs every value of an option that is given twice, so the arm's own takes the workload's place.
+  const auto arm_has = [&](std::string_view option) {
+    return std::find(arm.args.begin(), arm.args.end(), option) != arm.args.end();
+  };
   if (!workload.n_depth.empty()) add("-d", join(workload.n_depth));
   add("-r", std::to_string(workload.repetitions));
-  if (workload.threads) add("-t", std::to_string(*workload.threads));
-  if (workload.gpu_layers) add("-ngl", std::to_string(*workload.gpu_layers));
+  if (workload.threads && !arm_has("-t")) add("-t", std::to_string(*workload.threads));
+  if (workload.gpu_layers && !arm_has("-ngl")) add("-ngl", std::to_string(*workload.gpu_layers));
   // 0 and 1 are understood by every release, on and off only by newer ones.
-  if (workload.flash_attention == "on") add("-fa", "1");
-  if (workload.flash_attention == "off") add("-fa", "0");
-  if (workload.flash_attention == "auto") add("-fa", "auto");
+  if (!arm_has("-fa")) {
+    if (workload.flash_attention == "on") add("-fa", "1");
+    if (workload.flash_attention == "off") add("-fa", "0");
+    if (workload.flash_attention == "auto") add("-fa", "auto");
+  }
   if (!arm.device.empty()) add("-dev", arm.device);
   argv.insert(argv.end(), workload.extra_args.begin(), workload.extra_args.end());
+  argv.insert(argv.end(), arm.args.begin(), arm.args.end());
   // The only format that keeps the samples and stays whole when the program dies half-way.
   add("-o", "jsonl");
   return argv;
