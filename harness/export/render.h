@@ -1,0 +1,54 @@
+// Results as llama-bench's own formats, so that whatever reads those reads ours. Pure.
+//
+// Averages and deviations are computed from the samples by llama-bench's formulas (arithmetic mean of the rates, n-1);
+// rows without samples give what their source stated. Unknown fields are null (JSONL, SQL) or empty (CSV). Importing
+// any of these gives the same results back, samples included; Markdown keeps means of two decimals only.
+#ifndef CAPBENCH_HARNESS_EXPORT_RENDER_H_
+#define CAPBENCH_HARNESS_EXPORT_RENDER_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/records.h"
+#include "schema/store.h"
+
+namespace capbench::exports {
+
+// One row: measured with samples, or stated by its source.
+struct ExportRow {
+  schema::ResultRecord result;  // without samples: the next three hold
+  std::optional<double> mean_ts;
+  std::optional<double> stddev_ts;
+  std::optional<std::int64_t> repetitions;
+  std::string started_at;  // of its trial, for rows without a test_time
+};
+
+// The rows of the trials whose status is "ok", in their order.
+std::vector<ExportRow> export_rows(std::span<const schema::TrialView> trials);
+
+// One JSON object a line, with every field that is known and the samples.
+std::string render_jsonl(std::span<const ExportRow> rows);
+
+// All values quoted, the samples in a last column `samples_ns`.
+std::string render_csv(std::span<const ExportRow> rows);
+
+// CREATE TABLE llama_bench and an INSERT for each row, the samples in a last column `samples_ns`. Quotes are doubled,
+// which llama-bench forgets.
+std::string render_sql(std::span<const ExportRow> rows);
+
+// A table for each build, with its `build:` line. Columns as llama-bench chooses them: a setting is shown where it
+// varies or is not the default.
+std::string render_markdown(std::span<const ExportRow> rows);
+
+// The bytes of an SQLite file with the table llama_bench, as `llama-bench -o sql | sqlite3` makes it, plus
+// `samples_ns`. llama.cpp's scripts/compare-llama-bench.py compares rows only where no setting is NULL, so a setting
+// that is unknown is an empty text here, or 0 for a number (-1 for n_gpu_layers). Errors: out of memory.
+Result<std::string> render_sqlite(std::span<const ExportRow> rows);
+
+}  // namespace capbench::exports
+
+#endif  // CAPBENCH_HARNESS_EXPORT_RENDER_H_

@@ -1,0 +1,245 @@
+#include "harness/import/store/import_into.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/digest.h"
+#include "harness/import/store/rows_to_trials.h"
+#include "schema/import_writer.h"
+
+namespace capbench::imports {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPartBytes = 4U << 20U;
+
+// Rows on their way into the store. The first error stops everything after it.
+class StoreSink : public RowSink {
+ public:
+  StoreSink(schema::ImportWriter& writer, RowsToTrials& trials, std::string source, Outcome& outcome)
+      : writer_(writer), trials_(trials), source_(std::move(source)), outcome_(outcome) {}
+
+  void row(ImportedRow& row) override {
+    if (status_) status_ = trials_.take(row);
+  }
+
+  void quarantine(QuarantinedRow row) override {
+    ++outcome_.quarantined;
+    if (status_) {
+      status_ = writer_.put_quarantine({source_, static_cast<std::int64_t>(row.place.line), row.reason, row.text});
+    }
+    if (outcome_.quarantine.size() < kMostShown) outcome_.quarantine.push_back(std::move(row));
+  }
+
+  void note(Note note) override {
+    const std::string where = note.line == 0 ? "" : "line " + std::to_string(note.line) + ": ";
+    if (outcome_.notes.size() < kMostShown) outcome_.notes.push_back(where + note.text);
+  }
+
+  // The file's bytes, kept in parts.
+  Status bytes(std::string_view bytes) {
+    while (status_ && !bytes.empty()) {
+      const std::size_t n = std::min(bytes.size(), kPartBytes - part_.size());
+      part_.append(bytes.substr(0, n));
+      bytes.remove_prefix(n);
+      if (part_.size() == kPartBytes) flush();
+    }
+    return status_;
+  }
+
+  Status finish() {
+    if (status_ && !part_.empty()) flush();
+    if (status_) status_ = trials_.finish();
+    return std::move(status_);
+  }
+
+ private:
+  void flush() {
+    status_ = writer_.put_part(source_, part_);
+    part_.clear();
+  }
+
+  schema::ImportWriter& writer_;
+  RowsToTrials& trials_;
+  std::string source_;
+  Outcome& outcome_;
+  std::string part_;
+  Status status_;
+};
+
+bool knows_source(schema::Store& store, const std::string& sha256) {
+  const auto sources = store.sources();
+  return sources && std::any_of(sources->begin(), sources->end(), [&](const auto& s) { return s.sha256 == sha256; });
+}
+
+// The suite of a kind's results: "llama-bench-jsonl" and "llama-bench-csv" are both llama-bench's.
+std::string_view family_of(std::string_view kind) {
+  constexpr std::string_view kLlamaBench = "llama-bench";
+  return kind.starts_with(kLlamaBench) ? kLlamaBench : kind;
+}
+
+std::string expected_family(const fs::path& path, const ImportOptions& options) {
+  SourceKind kind = SourceKind::kLlamaBench;
+  if (options.as) {
+    kind = *options.as;
+  } else {
+    std::string head(kDetectBytes, '\0');
+    std::ifstream file(path, std::ios::binary);
+    file.read(head.data(), static_cast<std::streamsize>(head.size()));
+    head.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    kind = detect(head);
+  }
+  if (kind == SourceKind::kGoogleBenchmark) return "google-benchmark";
+  if (kind == SourceKind::kMlxLm) return "mlx-lm";
+  return "llama-bench";
+}
+
+}  // namespace
+
+Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, const ImportOptions& options,
+                                 const std::string& harness_version) {
+  auto digest = sha256_file(path);
+  if (!digest) return std::move(digest).error();
+  Outcome outcome;
+  outcome.sha256 = *digest;
+  if (knows_source(store, *digest)) {
+    outcome.is_known = true;
+    return outcome;
+  }
+  auto writer = schema::ImportWriter::begin(store);
+  if (!writer) return std::move(writer).error();
+  std::error_code error;
+  schema::SourceRecord source{*digest, "", path.filename().string(), fs::file_size(path, error), {}};
+  const std::string family = expected_family(path, options);
+  source.kind = family;
+  const schema::SuiteRecord suite = imported_suite(family_of(family));
+  if (auto status = writer->put_suite(suite); !status) return std::move(status).error();
+  if (auto is_new = writer->put_source(source); !is_new) return std::move(is_new).error();
+  RowsToTrials trials(suite.id, *digest, harness_version,
+                      {[&](const auto& environment) { return writer->put_environment(environment); },
+                       [&](const auto& run) { return writer->put_run(run); },
+                       [&](const auto& trial) { return writer->put_trial(trial); }});
+  StoreSink sink(*writer, trials, *digest, outcome);
+  ImportOptions with_bytes = options;
+  with_bytes.on_bytes = [&](std::string_view bytes) { return sink.bytes(bytes); };
+  auto imported = import_file(path, with_bytes, sink);
+  const Status stored = sink.finish();
+  if (!stored) return stored.error();
+  if (!imported) return std::move(imported).error();
+  if (imported->sha256 != *digest) {
+    return Error{ErrorKind::kMachine, path.string(), "changed while it was read", "import it again when it is whole"};
+  }
+  outcome.kind = imported->kind;
+  outcome.rows = imported->rows;
+  source.kind = imported->kind;
+  source.notes = outcome.notes;
+  if (auto status = writer->describe_source(source); !status) return std::move(status).error();
+  outcome.added = writer->trials().added;
+  outcome.known = writer->trials().known;
+  if (auto status = writer->finish(); !status) return std::move(status).error();
+  return outcome;
+}
+
+bool is_capbench_store(const fs::path& path) {
+  // The application id stands at byte 68 of an SQLite file's header (sqlite.org/fileformat2.html).
+  std::array<char, 72> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  const std::string_view bytes(head.data(), static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  return bytes.starts_with("SQLite format 3") && bytes.size() == head.size() && bytes.substr(68, 4) == "capb";
+}
+
+Result<Outcome> merge_store_into(schema::Store& store, const fs::path& path) {
+  auto from = schema::Store::open(path, schema::OpenMode::kReadOnly);
+  if (!from) return std::move(from).error();
+  auto runs = from->runs("");
+  if (!runs) return std::move(runs).error();
+  auto sources = from->sources();
+  if (!sources) return std::move(sources).error();
+  auto writer = schema::ImportWriter::begin(store);
+  if (!writer) return std::move(writer).error();
+  Outcome outcome;
+  outcome.kind = "capbench-store";
+  for (const schema::SourceRecord& source : *sources) {
+    auto is_new = writer->put_source(source);
+    if (!is_new) return std::move(is_new).error();
+    if (!*is_new) continue;
+    Status status;
+    auto read = from->source_bytes(source.sha256, [&](std::string_view part) {
+      if (status) status = writer->put_part(source.sha256, part);
+    });
+    if (!read) return std::move(read).error();
+    if (!status) return std::move(status).error();
+    auto quarantine = from->quarantine(source.sha256);
+    if (!quarantine) return std::move(quarantine).error();
+    for (const schema::QuarantineRecord& row : *quarantine) {
+      if (auto put = writer->put_quarantine(row); !put) return std::move(put).error();
+    }
+  }
+  std::set<std::string> suites;
+  std::set<std::string> environments;
+  std::set<std::string> closures;
+  const auto raw = [&](const std::string& sha256) -> Result<std::string> {
+    return sha256.empty() ? Result<std::string>(std::string()) : from->blob(sha256);
+  };
+  for (const schema::RunRecord& run : *runs) {
+    if (suites.insert(run.suite_id).second) {
+      auto json = from->suite_json(run.suite_id);
+      if (!json) return std::move(json).error();
+      auto name = from->suite_name(run.suite_id);
+      if (!name) return std::move(name).error();
+      if (json->has_value()) {
+        if (auto put = writer->put_suite({run.suite_id, *name, **json}); !put) return std::move(put).error();
+      }
+    }
+    if (auto put = writer->put_run(run); !put) return std::move(put).error();
+    auto trials = from->trials({"", run.id, true});
+    if (!trials) return std::move(trials).error();
+    for (const schema::TrialView& view : *trials) {
+      const schema::TrialRecord& trial = view.trial;
+      ++outcome.rows;
+      if (!trial.environment_id.empty() && environments.insert(trial.environment_id).second) {
+        auto environment = from->environment(trial.environment_id);
+        if (!environment) return std::move(environment).error();
+        if (environment->has_value()) {
+          if (auto put = writer->put_environment(**environment); !put) return std::move(put).error();
+        }
+      }
+      if (!trial.closure_id.empty() && closures.insert(trial.closure_id).second) {
+        auto closure = from->closure(trial.closure_id);
+        if (!closure) return std::move(closure).error();
+        if (closure->has_value()) {
+          if (auto put = writer->put_closure(**closure); !put) return std::move(put).error();
+        }
+      }
+      auto out = raw(trial.stdout_sha256);
+      auto err = raw(trial.stderr_sha256);
+      auto probe = raw(trial.probe_sha256);
+      for (const auto* bytes : {&out, &err, &probe}) {
+        if (!*bytes) return bytes->error();
+      }
+      if (auto put = writer->put_trial(trial, *out, *err, *probe); !put) return std::move(put).error();
+    }
+    auto checks = from->quality(run.id);
+    if (!checks) return std::move(checks).error();
+    for (const schema::QualityRecord& check : *checks) {
+      auto out = raw(check.stdout_sha256);
+      auto err = raw(check.stderr_sha256);
+      if (!out) return std::move(out).error();
+      if (!err) return std::move(err).error();
+      if (auto put = writer->put_quality(check, *out, *err); !put) return std::move(put).error();
+    }
+  }
+  outcome.added = writer->trials().added;
+  outcome.known = writer->trials().known;
+  if (auto status = writer->finish(); !status) return std::move(status).error();
+  return outcome;
+}
+
+}  // namespace capbench::imports

@@ -1,0 +1,135 @@
+#include "harness/import/store/import_into.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "schema/store.h"
+
+namespace capbench::imports {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) throw std::runtime_error(to_string(result.error()));
+  return std::move(result).value();
+}
+
+class ImportInto : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::path(::testing::TempDir()) / "import-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& text) {
+    const fs::path path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  schema::Store store(const std::string& name = "results.db") {
+    return must(schema::Store::open(folder_ / name, schema::OpenMode::kCreate));
+  }
+
+  static std::string row(const char* test, const char* ns, const char* threads = "8") {
+    const bool prompt = std::string(test) == "pp512";
+    return std::string(R"({"build_commit":"0ad4a86","build_number":1,"cpu_info":"CPU X","gpu_info":"GPU Y",)") +
+           R"("backends":"Vulkan","model_filename":"/home/jo/m.gguf","model_type":"llama","model_size":1000,)" +
+           R"("model_n_params":2000,"n_threads":)" + threads + R"(,"n_gpu_layers":99,"n_prompt":)" +
+           (prompt ? "512" : "0") + R"(,"n_gen":)" + (prompt ? "0" : "128") +
+           R"(,"n_depth":0,"test_time":"2026-01-01T00:00:00Z","samples_ns":)" + ns + "}\n";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ImportInto, RowsOfOneProcessAreOneTrialAndARepeatedTestBeginsTheNext) {
+  const fs::path file = write("a.jsonl", row("pp512", "[1000000000,2000000000]") + row("tg128", "[500000000]") +
+                                             row("pp512", "[1100000000]") + row("pp512", "[900000000]", "4"));
+  schema::Store results = store();
+  const Outcome outcome = must(import_file_into(results, file, {}, "1"));
+  EXPECT_EQ(outcome.rows, 4U);
+  EXPECT_EQ(outcome.added, 3);
+  const auto trials = must(results.trials({}));
+  ASSERT_EQ(trials.size(), 3U);
+  EXPECT_EQ(trials[0].trial.results.size(), 2U);
+  EXPECT_EQ(trials[0].trial.model, "m.gguf");
+  EXPECT_EQ(trials[0].trial.workload, "t=8 ngl=99");
+  EXPECT_EQ(trials[1].trial.block, 1);
+  EXPECT_EQ(trials[2].trial.workload, "t=4 ngl=99");
+  EXPECT_EQ(trials[0].machine_label, "GPU Y, CPU X");
+  EXPECT_EQ(trials[0].trial.results[0].samples_ns, (std::vector<std::int64_t>{1000000000, 2000000000}));
+}
+
+TEST_F(ImportInto, TheSecondTimeNothingChanges) {
+  const fs::path file = write("a.jsonl", row("pp512", "[1000000000]"));
+  schema::Store results = store();
+  EXPECT_EQ(must(import_file_into(results, file, {}, "1")).added, 1);
+  const Outcome again = must(import_file_into(results, file, {}, "2"));
+  EXPECT_TRUE(again.is_known);
+  EXPECT_EQ(must(results.trials({})).size(), 1U);
+  std::string kept;
+  const std::string digest = must(results.sources()).at(0).sha256;
+  ASSERT_TRUE(results.source_bytes(digest, [&](std::string_view part) { kept += part; }).ok());
+  EXPECT_EQ(kept, row("pp512", "[1000000000]"));
+}
+
+TEST_F(ImportInto, MeansStayMeansAndBadRowsAreQuarantined) {
+  const fs::path file = write("t.md",
+                              "| model | size | params | backend | threads | test | t/s |\n"
+                              "| --- | ---: | ---: | --- | ---: | ---: | ---: |\n"
+                              "| llama 7B Q4_0 | 3.56 GiB | 6.74 B | CPU | 8 | pp512 | 25.12 ± 0.30 |\n"
+                              "| llama 7B Q4_0 | 3.56 GiB | 6.74 B | CPU | 8 | tg128 | 9.50 ± 0.01 | extra |\n\n"
+                              "build: 0ad4a86 (1)\n");
+  schema::Store results = store();
+  const Outcome outcome = must(import_file_into(results, file, {}, "1"));
+  EXPECT_EQ(outcome.rows, 1U);
+  EXPECT_EQ(outcome.quarantined, 1U);
+  ASSERT_EQ(outcome.quarantine.size(), 1U);
+  EXPECT_EQ(outcome.quarantine[0].place.line, 4U);
+  const auto trials = must(results.trials({}));
+  ASSERT_EQ(trials.size(), 1U);
+  EXPECT_TRUE(trials[0].trial.results.empty());
+  ASSERT_EQ(trials[0].trial.stated.size(), 1U);
+  EXPECT_DOUBLE_EQ(trials[0].trial.stated[0].mean_ts, 25.12);
+  EXPECT_EQ(must(results.quarantine("")).size(), 1U);
+}
+
+TEST_F(ImportInto, AFileWithoutRowsLeavesNothing) {
+  const fs::path file = write("n.txt", "nothing to see here\n");
+  schema::Store results = store();
+  EXPECT_FALSE(import_file_into(results, file, {}, "1").ok());
+  EXPECT_FALSE(import_file_into(results, folder_ / "absent", {}, "1").ok());
+  EXPECT_TRUE(must(results.sources()).empty());
+}
+
+TEST_F(ImportInto, StoresMergeOnce) {
+  schema::Store a = store("a.db");
+  must(import_file_into(a, write("a.jsonl", row("pp512", "[1000000000]")), {}, "1"));
+  {
+    schema::Store b = store("b.db");
+    must(import_file_into(b, folder_ / "a.jsonl", {}, "1"));
+    must(import_file_into(b, write("b.jsonl", row("pp512", "[3000000000]") + "{\"n_prompt\":512,\n"), {}, "1"));
+  }
+  EXPECT_TRUE(is_capbench_store(folder_ / "b.db"));
+  EXPECT_FALSE(is_capbench_store(folder_ / "a.jsonl"));
+  const Outcome first = must(merge_store_into(a, folder_ / "b.db"));
+  EXPECT_EQ(first.added, 1);
+  EXPECT_EQ(first.known, 1);
+  const Outcome second = must(merge_store_into(a, folder_ / "b.db"));
+  EXPECT_EQ(second.added, 0);
+  EXPECT_EQ(second.known, 2);
+  EXPECT_EQ(must(a.sources()).size(), 2U);
+  EXPECT_EQ(must(a.quarantine("")).size(), must(store("b.db").quarantine("")).size());
+  EXPECT_TRUE(a.check_integrity().ok());
+}
+
+}  // namespace
+}  // namespace capbench::imports

@@ -1,0 +1,214 @@
+#include "harness/import/store/rows_to_trials.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/digest.h"
+#include "schema/canonical.h"
+#include "schema/identity.h"
+
+namespace capbench::imports {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kArm = "imported";
+
+// Settings that change what is measured, with the name that they have in a workload. Everything else that a row prints
+// is a measurement, the machine, the model or the build.
+struct SettingField {
+  const char* field;
+  const char* name;
+};
+constexpr std::array kSettings{
+    SettingField{"n_threads", "t"},        SettingField{"n_gpu_layers", "ngl"},
+    SettingField{"n_cpu_moe", "ncmoe"},    SettingField{"n_batch", "b"},
+    SettingField{"n_ubatch", "ub"},        SettingField{"type_k", "ctk"},
+    SettingField{"type_v", "ctv"},         SettingField{"flash_attn", "fa"},
+    SettingField{"split_mode", "sm"},      SettingField{"main_gpu", "mg"},
+    SettingField{"no_kv_offload", "nkvo"}, SettingField{"devices", "dev"},
+    SettingField{"tensor_split", "ts"},    SettingField{"tensor_buft_overrides", "ot"},
+    SettingField{"load_mode", "lm"},       SettingField{"lazy_mode", "lazy"},
+    SettingField{"embeddings", "embd"},    SettingField{"no_op_offload", "nopo"},
+    SettingField{"no_host", "nohost"},     SettingField{"cpu_mask", "C"},
+    SettingField{"cpu_strict", "strict"},  SettingField{"poll", "poll"},
+    SettingField{"f16_kv", "f16kv"},       SettingField{"mul_mat_q", "mmq"},
+    SettingField{"low_vram", "lv"},        SettingField{"rpc", "rpc"},
+    SettingField{"fit_target", "fitt"},    SettingField{"fit_min_ctx", "fitc"},
+};
+
+// Values that say that an option was left alone; naming them would make every workload's name a page.
+bool is_default(std::string_view name, const json& value) {
+  if (value.is_null() || value == false || value == "none" || value == "auto" || value == "" || value == "0x0") {
+    return true;
+  }
+  if (value == 0) return name != "ngl" && name != "t";
+  return (name == "poll" && value == 50) || (name == "ts" && value == "0.00") || (name == "sm" && value == "layer") ||
+         (name == "fa" && value == -1);
+}
+
+std::string text_of(const json& value) {
+  if (const auto* text = value.get_ptr<const std::string*>()) return *text;
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string settings_text(const json& fields) {
+  std::string text;
+  if (!fields.is_object()) return text;
+  for (const SettingField& setting : kSettings) {
+    const auto it = fields.find(setting.field);
+    if (it == fields.end() || is_default(setting.name, *it)) continue;
+    text += (text.empty() ? "" : " ") + std::string(setting.name) + "=" + text_of(*it);
+  }
+  return text;
+}
+
+std::string base_name(std::string_view path) {
+  const std::size_t slash = path.find_last_of("/\\");
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+// The fields come in llama-bench's order: what is not a measurement stands before n_prompt.
+std::string_view before_measurement(std::string_view fields) {
+  return fields.substr(0, fields.find("\"n_prompt\""));
+}
+
+std::string machine_label(const ImportedRow& row) {
+  const schema::ResultRecord& result = row.result;
+  if (result.gpu_info.empty()) return result.cpu_info.empty() ? "a machine that is not named" : result.cpu_info;
+  return result.cpu_info.empty() ? result.gpu_info : result.gpu_info + ", " + result.cpu_info;
+}
+
+}  // namespace
+
+schema::SuiteRecord imported_suite(std::string_view kind) {
+  const json document = {
+      {"capbench", 1},
+      {"name", "imported " + std::string(kind)},
+      {"imported", true},
+      {"description",
+       "Results that were measured without capbench and imported from files. Which files: table source."}};
+  schema::SuiteRecord suite;
+  suite.name = document["name"].get<std::string>();
+  suite.json = schema::canonical(document);
+  suite.id = schema::suite_id(suite);
+  return suite;
+}
+
+RowsToTrials::RowsToTrials(std::string suite_id, std::string source, std::string harness_version, TrialSink sink)
+    : suite_id_(std::move(suite_id)),
+      source_(std::move(source)),
+      harness_version_(std::move(harness_version)),
+      sink_(std::move(sink)) {}
+
+const RowsToTrials::Setting& RowsToTrials::setting_of(const ImportedRow& row) {
+  // Reading a row's fields costs more than all else together, and most rows say what the one before them said.
+  std::string said(before_measurement(row.result.fields));
+  said += '\n' + row.result.build + '\n' + row.result.cpu_info + '\n' + row.result.gpu_info + '\n' +
+          row.model_filename + '\n' + row.result.model_type;
+  const auto known = settings_.find(said);
+  if (known != settings_.end()) return known->second;
+  constexpr std::size_t kMostKnown = 4096;
+  if (settings_.size() >= kMostKnown) settings_.clear();
+  Setting setting;
+  setting.build = row.result.build;
+  setting.model = row.model_filename.empty() ? row.result.model_type : base_name(row.model_filename);
+  if (setting.model.empty()) setting.model = "unnamed model";
+  setting.workload = settings_text(json::parse(row.result.fields, nullptr, false));
+  if (setting.workload.empty()) setting.workload = "default";
+  schema::EnvironmentRecord environment;
+  environment.json = schema::canonical({{"imported", true},
+                                        {"cpu", schema::to_utf8(row.result.cpu_info)},
+                                        {"gpu", schema::to_utf8(row.result.gpu_info)}});
+  setting.environment_id = schema::environment_id(environment);
+  setting.machine_id = setting.environment_id;
+  return settings_.emplace(std::move(said), std::move(setting)).first->second;
+}
+
+Result<RowsToTrials::Machine*> RowsToTrials::machine_of(const ImportedRow& row) {
+  const auto known = machines_.find(of_trial_.machine_id);
+  if (known != machines_.end()) return &known->second;
+  Machine machine;
+  machine.environment.id = of_trial_.environment_id;
+  machine.environment.machine_id = of_trial_.machine_id;
+  machine.environment.machine_label = schema::to_utf8(machine_label(row));
+  machine.environment.json = schema::canonical({{"imported", true},
+                                                {"cpu", schema::to_utf8(row.result.cpu_info)},
+                                                {"gpu", schema::to_utf8(row.result.gpu_info)}});
+  machine.run.suite_id = suite_id_;
+  machine.run.machine_id = of_trial_.machine_id;
+  // The same file gives the same run wherever it is imported; another file gives another.
+  machine.run.seed = std::stoull(source_.substr(0, 16), nullptr, 16);
+  machine.run.started_at = row.test_time;
+  machine.run.harness_version = harness_version_;
+  machine.run.state = "complete";
+  machine.run.id = schema::run_id(machine.run);
+  if (auto status = sink_.environment(machine.environment); !status) return std::move(status).error();
+  if (auto status = sink_.run(machine.run); !status) return std::move(status).error();
+  return &machines_.emplace(of_trial_.machine_id, std::move(machine)).first->second;
+}
+
+Status RowsToTrials::take(ImportedRow& row) {
+  const Setting& setting = setting_of(row);
+  const std::string test = '\n' + row.result.test + '\n';
+  if (trial_ && (setting != of_trial_ || tests_.find(test) != std::string::npos)) {
+    if (auto status = flush(); !status) return status;
+  }
+  if (!trial_) {
+    of_trial_ = setting;
+    auto machine = machine_of(row);
+    if (!machine) return std::move(machine).error();
+    schema::TrialRecord trial;
+    trial.run_id = (*machine)->run.id;
+    trial.suite_id = suite_id_;
+    trial.environment_id = setting.environment_id;
+    trial.arm = kArm;
+    trial.mode = kArm;
+    trial.target = kArm;
+    trial.workload = setting.workload;
+    trial.model = setting.model;
+    trial.model_kind = "real";
+    trial.block = blocks_[{trial.run_id, trial.workload, trial.model}]++;
+    trial.position = position_++;
+    trial.status = "ok";
+    trial.treatment = "unproven";
+    trial.quality = "unchecked";
+    trial.started_at = row.test_time;
+    trial.source_sha256 = source_;
+    trial_ = std::move(trial);
+    ++(*machine)->run.planned_trials;
+  }
+  tests_ += test;
+  for (std::string& flag : row.flags) {
+    if (std::find(trial_->flags.begin(), trial_->flags.end(), flag) == trial_->flags.end()) {
+      trial_->flags.push_back(std::move(flag));
+    }
+  }
+  if (row.mean_only()) {
+    trial_->stated.push_back(stated(row));
+  } else {
+    trial_->results.push_back(std::move(row.result));
+  }
+  return {};
+}
+
+Status RowsToTrials::flush() {
+  if (!trial_) return {};
+  trial_->id = schema::trial_id(*trial_);
+  const Status status = sink_.trial(*trial_);
+  trial_.reset();
+  tests_.clear();
+  return status;
+}
+
+Status RowsToTrials::finish() {
+  if (auto status = flush(); !status) return status;
+  for (const auto& [id, machine] : machines_) {
+    if (auto status = sink_.run(machine.run); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace capbench::imports

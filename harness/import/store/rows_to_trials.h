@@ -1,0 +1,81 @@
+// Imported rows become trials: which of them one process printed, on what, with which settings. Pure.
+#ifndef CAPBENCH_HARNESS_IMPORT_STORE_ROWS_TO_TRIALS_H_
+#define CAPBENCH_HARNESS_IMPORT_STORE_ROWS_TO_TRIALS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "harness/import/row.h"
+#include "schema/records.h"
+
+namespace capbench::imports {
+
+// Where a trial of a foreign file goes.
+struct TrialSink {
+  // Each environment and run comes before the first trial that refers to it.
+  std::function<Status(const schema::EnvironmentRecord&)> environment;
+  std::function<Status(const schema::RunRecord&)> run;
+  std::function<Status(const schema::TrialRecord&)> trial;
+};
+
+// Takes rows in the order of their file. Rows that follow each other with the same build, machine, model and settings
+// are taken for one process's, until a test comes again. Machines, models and settings are told apart by what the rows
+// say; nothing is pooled that they tell apart.
+//
+// Arm and mode are "imported": what the device was made to answer is not known. The workload's name lists the settings
+// that a row states, "t=8 ngl=99 b=2048 ub=512 ..."; the model's is its file's name, or its type.
+class RowsToTrials {
+ public:
+  // `suite_id`: of the suite that the file's results belong to (see imported_suite). `source`: the file's digest.
+  RowsToTrials(std::string suite_id, std::string source, std::string harness_version, TrialSink sink);
+
+  Status take(ImportedRow& row);
+  // The last trial, and the runs' final numbers.
+  Status finish();
+
+ private:
+  // What all rows of one process share.
+  struct Setting {
+    std::string build;
+    std::string machine_id;
+    std::string model;
+    std::string workload;
+    std::string environment_id;
+
+    bool operator==(const Setting&) const = default;
+  };
+  struct Machine {
+    schema::EnvironmentRecord environment;
+    schema::RunRecord run;
+  };
+
+  const Setting& setting_of(const ImportedRow& row);
+  Result<Machine*> machine_of(const ImportedRow& row);
+  Status flush();
+
+  std::string suite_id_;
+  std::string source_;
+  std::string harness_version_;
+  TrialSink sink_;
+  std::map<std::string, Machine> machines_;            // by machine_id
+  std::unordered_map<std::string, Setting> settings_;  // by what the rows say of themselves before their measurement
+  std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> blocks_;  // by run, workload and model
+  std::optional<schema::TrialRecord> trial_;
+  Setting of_trial_;
+  std::string tests_;  // of the trial, each between line breaks
+  std::int64_t position_ = 0;
+};
+
+// The suite that imported results of a kind belong to: it says that they were imported and has no arms to run.
+schema::SuiteRecord imported_suite(std::string_view kind);
+
+}  // namespace capbench::imports
+
+#endif  // CAPBENCH_HARNESS_IMPORT_STORE_ROWS_TO_TRIALS_H_
