@@ -9,10 +9,16 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "reports/ablation_data.h"
+#include "reports/ablation_document.h"
+#include "reports/capabilities_formats.h"
+#include "reports/noise_formats.h"
 #include "reports/render_csv.h"
 #include "reports/render_html.h"
 #include "reports/render_json.h"
 #include "reports/render_markdown.h"
+#include "reports/speedup_latex.h"
+#include "reports/test_ablation.h"
 #include "reports/test_trials.h"
 #include "reports/text.h"
 
@@ -86,15 +92,54 @@ TEST(Golden, Html) {
   expect_golden(render_html(report()), "speedup.html");
 }
 
-TEST(Golden, MarkdownFitsTheTerminal) {
-  std::string_view text;
-  const std::string rendered = render_markdown(report());
-  for (text = rendered; !text.empty();) {
+TEST(Golden, Latex) {
+  expect_golden(speedup_latex(report()), "speedup.tex");
+}
+
+AblationReport ablation() {
+  return build_ablation(testing::ablation_trials(), testing::ablation_background());
+}
+
+TEST(Golden, AblationMarkdown) {
+  expect_golden(document_markdown(ablation_document(ablation())), "ablation.md");
+}
+TEST(Golden, AblationCsv) {
+  expect_golden(ablation_csv(ablation()), "ablation.csv");
+}
+TEST(Golden, AblationJson) {
+  expect_golden(ablation_json(ablation()), "ablation.json");
+}
+TEST(Golden, AblationHtml) {
+  expect_golden(document_html(ablation_document(ablation())), "ablation.html");
+}
+TEST(Golden, AblationLatex) {
+  expect_golden(document_latex(ablation_document(ablation())), "ablation.tex");
+}
+TEST(Golden, NoiseMarkdown) {
+  expect_golden(document_markdown(noise_document(ablation())), "noise.md");
+}
+TEST(Golden, CapabilitiesMarkdown) {
+  expect_golden(document_markdown(capabilities_document(build_capabilities(testing::ablation_trials()))),
+                "capabilities.md");
+}
+
+void expect_terminal_width(const std::string& rendered) {
+  for (std::string_view text = rendered; !text.empty();) {
     const std::size_t end = text.find('\n');
     ASSERT_NE(end, std::string_view::npos);
     EXPECT_LE(display_width(text.substr(0, end)), 80U) << text.substr(0, end);
     text.remove_prefix(end + 1);
   }
+}
+
+TEST(Golden, DocumentsFitTheTerminal) {
+  expect_terminal_width(document_markdown(ablation_document(ablation())));
+  expect_terminal_width(document_markdown(noise_document(ablation())));
+  expect_terminal_width(document_markdown(capabilities_document(build_capabilities(testing::ablation_trials()))));
+}
+
+TEST(Golden, MarkdownFitsTheTerminal) {
+  expect_terminal_width(render_markdown(report()));
 }
 
 }  // namespace

@@ -8,55 +8,17 @@
 #include <set>
 #include <tuple>
 
+#include "reports/flags_text.h"
 #include "reports/text.h"
 
 namespace capbench::reports {
 namespace {
 
-// Finds names that stand for more than one identity.
-class Names {
- public:
-  void add(const std::string& name, const std::string& id) { ids_[name].insert(id); }
-
-  // The name, with the start of the identity if another thing has the same name; enough of it to tell them apart.
-  std::string label(const std::string& name, const std::string& id) const {
-    const std::string text = name.empty() ? "(no name)" : one_line(name);
-    const auto found = ids_.find(name);
-    if (found == ids_.end() || found->second.size() < 2) return text;
-    return fmt::format("{} [{}]", text, id.empty() ? "unknown" : one_line(id.substr(0, telling_length(found->second))));
-  }
-
- private:
-  static std::size_t telling_length(const std::set<std::string>& ids) {
-    constexpr std::size_t kShortest = 8;
-    std::size_t longest = kShortest;
-    // In sorted order the neighbours share the longest beginnings.
-    for (auto a = ids.begin(), b = std::next(a); b != ids.end(); ++a, ++b) {
-      const auto differ = std::mismatch(a->begin(), a->end(), b->begin(), b->end()).second;
-      longest = std::max(longest, static_cast<std::size_t>(std::distance(b->begin(), differ)) + 1);
-    }
-    return longest;
-  }
-
-  std::map<std::string, std::set<std::string>> ids_;
-};
-
-// An application that never got as far as a result never named its build.
-std::string build_text(const SpeedupRow& row, const Names& builds) {
-  if (!row.build.empty()) return builds.label(row.build, row.executable_sha256);
-  if (row.executable_sha256.empty()) return "unknown";
-  return fmt::format("unknown; executable {}", short_id(row.executable_sha256));
-}
-
 bool same_group(const SpeedupRow& a, const SpeedupRow& b) {
-  const auto key = [](const SpeedupRow& row) {
-    return std::tie(row.suite_id, row.machine_id, row.build, row.executable_sha256, row.workload, row.model,
-                    row.model_kind, row.guest, row.device, row.arms_shown);
-  };
   const auto arms = [](const SpeedupRow& row) {
     return std::tie(row.modes[0].arm, row.modes[1].arm, row.modes[2].arm);
   };
-  return key(a) == key(b) && (!a.arms_shown || arms(a) == arms(b));
+  return same_but_test(a, b) && a.arms_shown == b.arms_shown && (!a.arms_shown || arms(a) == arms(b));
 }
 
 std::string arms_text(const SpeedupRow& row) {
@@ -66,36 +28,6 @@ std::string arms_text(const SpeedupRow& row) {
       parts.push_back(fmt::format("{}: {}", mode.mode, one_line(mode.arm)));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
-}
-
-std::string guest_text(const std::string& guest) {
-  if (guest.empty()) return "none, the host itself";
-  return guest == "vm" ? "VM" : one_line(guest);
-}
-
-// The day of "2026-11-30T04:25:07.123Z".
-std::string day_of(const std::string& time) {
-  constexpr std::size_t kDay = 10;
-  return one_line(time.substr(0, std::min(time.find('T'), kDay)));
-}
-
-// "2026-11-28 to 2026-11-30, with capbench 0.1.0"; the rows are tests of the same trials.
-std::string measured_text(const std::vector<const SpeedupRow*>& rows) {
-  std::string first;
-  std::string last;
-  std::set<std::string> versions;
-  for (const SpeedupRow* row : rows) {
-    if (!row->measured_first.empty() && (first.empty() || row->measured_first < first)) first = row->measured_first;
-    last = std::max(last, row->measured_last);
-    versions.insert(row->capbench.begin(), row->capbench.end());
-  }
-  std::vector<std::string> parts;
-  if (!first.empty()) {
-    parts.push_back(day_of(first) == day_of(last) ? day_of(first)
-                                                  : fmt::format("{} to {}", day_of(first), day_of(last)));
-  }
-  if (!versions.empty()) parts.push_back(one_line(fmt::format("with capbench {}", fmt::join(versions, ", "))));
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // Of several, the one that says least for the arm.
@@ -120,10 +52,6 @@ std::string arm_label(const NotOk& entry) {
 // Distinct, in order of first use.
 void add_once(std::vector<std::string>& list, const std::string& text) {
   if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
-}
-
-bool has_flag(const SpeedupRow& row, std::string_view flag) {
-  return std::find(row.flags.begin(), row.flags.end(), flag) != row.flags.end();
 }
 
 bool any_row(const SpeedupReport& report, bool (*test)(const SpeedupRow&)) {
@@ -196,54 +124,23 @@ void explain_treatment(const SpeedupReport& report, std::vector<std::string>& ou
 }
 
 void explain_flags(const SpeedupReport& report, std::vector<std::string>& out) {
-  struct Meaning {
-    const char* flag;
-    const char* text;
-  };
-  constexpr Meaning kMeanings[] = {
-      {"single-process", "an arm has one trial only, so nothing is known of how processes differ"},
-      {"few-trials", "an arm has fewer than 7 trials, so intervals between trials are weak"},
-      {"outlying-trial", "a trial lies far from its arm's others; it counts all the same"},
-      {"outlying-first-sample", "the first sample of a trial lies far from its others, as after a cold start"},
-      {"drift", "the samples of a trial only rise or only fall, by more than 10 %"},
-      {"closure-differs", "trials of one arm did not run the same files"},
-      {"repeated-test", "a trial has several results of this name"},
-      {"device-differs", "the arms ran on devices of different names, as a guest's GPU has one of its own"},
-      {"trials-not-ok", "a trial does not count, for the reason that stands beside it"},
-  };
-  for (const Meaning& meaning : kMeanings) {
-    const bool used = std::any_of(report.rows.begin(), report.rows.end(),
-                                  [&](const SpeedupRow& row) { return has_flag(row, meaning.flag); });
-    if (used) out.push_back(fmt::format("Flag {}: {}.", meaning.flag, meaning.text));
-  }
+  std::set<std::string> used;
+  for (const SpeedupRow& row : report.rows) used.insert(row.flags.begin(), row.flags.end());
+  for (std::string& sentence : flag_explanations(used)) out.push_back(std::move(sentence));
 }
 
 }  // namespace
 
 std::vector<Group> group_rows(const SpeedupReport& report) {
-  Names suites;
-  Names machines;
-  Names builds;
-  for (const SpeedupRow& row : report.rows) {
-    suites.add(row.suite, row.suite_id);
-    machines.add(row.machine, row.machine_id);
-    builds.add(row.build, row.executable_sha256);
-  }
+  SubjectNames names;
+  for (const SpeedupRow& row : report.rows) names.add(row);
   std::vector<Group> groups;
   for (const SpeedupRow& row : report.rows) {
     if (groups.empty() || !same_group(*groups.back().rows.front(), row)) {
       Group group;
-      group.title = fmt::format("{}{}, workload {}", one_line(row.model), row.model_kind == "twin" ? " (twin)" : "",
-                                one_line(row.workload));
+      group.title = subject_title(row);
       group.about = one_line(row.suite_description);
-      group.details = {
-          {"suite", suites.label(row.suite, row.suite_id)},
-          {"machine",
-           machines.label(row.machine, row.machine_id) + (row.machine_is_virtual ? " (itself virtual)" : "")},
-          {"device", row.device.empty() ? "unknown" : one_line(row.device)},
-          {"build", build_text(row, builds)},
-          {"guest", guest_text(row.guest)},
-      };
+      group.details = subject_details(row, names);
       if (row.arms_shown) group.details.emplace_back("arms", arms_text(row));
       groups.push_back(std::move(group));
     }
@@ -251,7 +148,7 @@ std::vector<Group> group_rows(const SpeedupReport& report) {
     groups.back().has_results = groups.back().has_results || !row.test.empty();
   }
   for (Group& group : groups) {
-    std::string measured = measured_text(group.rows);
+    std::string measured = measured_text({group.rows.begin(), group.rows.end()});
     if (!measured.empty()) group.details.emplace_back("measured", std::move(measured));
   }
   return groups;
@@ -340,13 +237,8 @@ std::vector<std::string> not_ok_trials(const Group& group) {
   return out;
 }
 
-std::string short_id(const std::string& id) {
-  constexpr std::size_t kDigits = 12;
-  return one_line(id.substr(0, kDigits));
-}
-
 std::string test_name(const SpeedupRow& row) {
-  return row.test.empty() ? "(no result)" : one_line(row.test);
+  return subject_test(row);
 }
 
 std::string mode_name(const SpeedupRow& row, const ModeSummary& mode) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/speedup.h"
+#include "reports/subject.h"
 
 namespace capbench::reports {
 
@@ -49,9 +50,6 @@ std::vector<std::string> reasons_for_no_result(const Group& group);
 
 // Which trials are not ok, by the beginnings of their ids: "not ok: stock, timeout: trial 3fa81c0e9b2d".
 std::vector<std::string> not_ok_trials(const Group& group);
-
-// The digits of a trial's id that reports print: enough for `capbench exclude`.
-std::string short_id(const std::string& id);
 
 // The row's test, or "(no result)".
 std::string test_name(const SpeedupRow& row);

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
-#include "reports/group.h"
 #include "reports/html_text.h"
+#include "reports/subject.h"
 #include "reports/text.h"
 
 namespace capbench::reports {
@@ -25,28 +24,6 @@ constexpr int kWhiskerReach = 3;  // beyond the bar, up and down
 constexpr std::size_t kShortName = 20;
 constexpr std::size_t kLongestName = 44;
 constexpr double kBarShare = 0.74;  // of the width, with the value beside
-
-struct Bar {
-  std::string name;
-  std::string_view css_class;
-  double value = 0;
-  std::optional<Interval> ci95;
-};
-
-std::string_view css_class(const std::string& mode) {
-  if (mode == kBareMetal) return "bare";
-  if (mode == kStock) return "stock";
-  return mode == kUnlocked ? "unlocked" : "other";
-}
-
-std::vector<Bar> bars_of(const SpeedupRow& row) {
-  std::vector<Bar> bars;
-  for (const ModeSummary& mode : row.modes) {
-    if (!mode.stats) continue;
-    bars.push_back({mode_name(row, mode), css_class(mode.mode), mode.stats->median.value, mode.stats->median.ci95});
-  }
-  return bars;
-}
 
 std::string description(const std::vector<Bar>& bars) {
   std::vector<std::string> parts;
@@ -88,8 +65,13 @@ void draw_whisker(const Interval& interval, double full, int top, std::string& o
 
 }  // namespace
 
-std::string bar_chart(const SpeedupRow& row, std::string_view id) {
-  const std::vector<Bar> bars = bars_of(row);
+std::string_view bar_class(std::string_view mode) {
+  if (mode == kBareMetal) return "bare";
+  if (mode == kStock) return "stock";
+  return mode == kUnlocked ? "unlocked" : "other";
+}
+
+std::string bar_chart(const std::vector<Bar>& bars, std::string_view title, std::string_view id) {
   if (bars.empty()) return "";
   double most = 0;
   for (const Bar& bar : bars) most = std::max({most, bar.value, bar.ci95 ? bar.ci95->high : 0});
@@ -102,8 +84,8 @@ std::string bar_chart(const SpeedupRow& row, std::string_view id) {
 
   std::string out = fmt::format(
       "<svg role=\"img\" aria-labelledby=\"{0}-title {0}-desc\" width=\"100%\" height=\"{1}\">\n"
-      "<title id=\"{0}-title\">{2}: median tokens per second by mode</title>\n<desc id=\"{0}-desc\">{3}</desc>\n",
-      id, kBarPitch * static_cast<int>(bars.size()), escape_html(test_name(row)), escape_html(description(bars)));
+      "<title id=\"{0}-title\">{2}</title>\n<desc id=\"{0}-desc\">{3}</desc>\n",
+      id, kBarPitch * static_cast<int>(bars.size()), escape_html(title), escape_html(description(bars)));
   int y = 0;
   for (const Bar& bar : bars) {
     out += fmt::format(

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/csv_text.h"
 #include "reports/group.h"
 #include "reports/text.h"
 
@@ -14,25 +15,6 @@ namespace capbench::reports {
 namespace {
 
 constexpr std::string_view kModeColumns[] = {"bare_metal", "stock", "unlocked"};
-
-std::string field(std::string_view text) {
-  const std::string valid = valid_utf8(text);
-  if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
-  std::string out = "\"";
-  for (const char c : valid) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-void write_line(const std::vector<std::string>& values, std::string& out) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) out += ',';
-    out += field(values[i]);
-  }
-  out += "\r\n";
-}
 
 void add_estimate(const std::optional<Estimate>& estimate, std::vector<std::string>& values) {
   values.push_back(estimate ? format_exact(estimate->value) : "");
@@ -99,8 +81,8 @@ std::vector<std::string> values_of(const SpeedupRow& row) {
 
 std::string render_csv(const SpeedupReport& report) {
   std::string out;
-  write_line(header(), out);
-  for (const SpeedupRow& row : report.rows) write_line(values_of(row), out);
+  write_csv_line(header(), out);
+  for (const SpeedupRow& row : report.rows) write_csv_line(values_of(row), out);
   return out;
 }
 

@@ -8,47 +8,31 @@
 
 #include "reports/group.h"
 #include "reports/html_chart.h"
-#include "reports/html_style.h"
+#include "reports/html_page.h"
 #include "reports/html_text.h"
 #include "reports/text.h"
 
 namespace capbench::reports {
 namespace {
 
-constexpr std::string_view kMinus = "\xE2\x80\x93";  // en dash: nothing there
+constexpr std::string_view kMinus = kHtmlNothing;
 constexpr std::string_view kTimes = "\xC3\x97";
-
-std::string range_span(const std::optional<Interval>& ci95) {
-  if (!ci95) return "";
-  return fmt::format(" <span class=\"range\">[{}, {}]</span>", format_number(ci95->low), format_number(ci95->high));
-}
-
-std::string_view word_class(std::string_view word) {
-  if (word == "proven" || word == "passed") return "good";
-  return word == "invalid" || word == "wrong" ? "bad" : "soft";
-}
-
-// On a phone a row becomes a card: display:block takes a table's meaning away, so roles give it back.
-std::string cell(std::string_view label, std::string_view css_class, const std::string& html) {
-  return fmt::format("<td role=\"cell\" class=\"{}\" data-label=\"{}\"><span>{}</span></td>\n", css_class,
-                     escape_html(label), html);
-}
 
 std::string estimate_html(const std::optional<Estimate>& estimate, std::string_view unit) {
   if (!estimate) return std::string(kMinus);
-  return fmt::format("{}{}{}", format_number(estimate->value), unit, range_span(estimate->ci95));
+  return fmt::format("{}{}{}", format_number(estimate->value), unit, html_range(estimate->ci95));
 }
 
 void write_row(const SpeedupRow& row, std::string& out) {
   out += fmt::format("<tr role=\"row\">\n<th role=\"rowheader\" scope=\"row\">{}</th>\n", escape_html(test_name(row)));
   for (std::size_t i = 0; i < 3; ++i) {
     const ModeSummary& mode = row.modes[i];
-    out += cell(mode.mode, "num", mode.stats ? format_number(mode.stats->median.value) : std::string(kMinus));
+    out += html_cell(mode.mode, "num", mode.stats ? format_number(mode.stats->median.value) : std::string(kMinus));
   }
-  out += cell("speedup", "num key", estimate_html(row.speedup, kTimes));
-  out += cell("% of bare metal", "num", estimate_html(row.percent_of_bare_metal, " %"));
+  out += html_cell("speedup", "num key", estimate_html(row.speedup, kTimes));
+  out += html_cell("% of bare metal", "num", estimate_html(row.percent_of_bare_metal, " %"));
   for (const auto& [label, word] : {std::pair("treatment", &row.treatment), std::pair("quality", &row.quality)}) {
-    out += cell(label, word_class(*word), escape_html(*word));
+    out += html_cell(label, html_word_class(*word), escape_html(*word));
   }
   out += "</tr>\n";
 }
@@ -97,11 +81,11 @@ void write_own_arms(const Group& group, const std::vector<OwnArm>& arms, std::si
       const ModeSummary* mode = arm.rows[i];
       const std::string test = test_name(*group.rows[i]);
       const bool measured = mode != nullptr && mode->stats;
-      out += cell(test, "num", measured ? format_number(mode->stats->median.value) : std::string(kMinus));
-      out += cell(fmt::format("{} {} bare-metal", test, kTimes), "num",
-                  mode != nullptr ? estimate_html(mode->over_bare_metal, kTimes) : std::string(kMinus));
+      out += html_cell(test, "num", measured ? format_number(mode->stats->median.value) : std::string(kMinus));
+      out += html_cell(fmt::format("{} {} bare-metal", test, kTimes), "num",
+                       mode != nullptr ? estimate_html(mode->over_bare_metal, kTimes) : std::string(kMinus));
     }
-    out += cell("treatment", word_class(arm.treatment), escape_html(arm.treatment));
+    out += html_cell("treatment", html_word_class(arm.treatment), escape_html(arm.treatment));
     out += "</tr>\n";
   }
   out += "</tbody>\n</table>\n</div>\n";
@@ -116,12 +100,23 @@ void write_own_arms(const Group& group, std::string& out) {
   }
 }
 
+std::vector<Bar> bars_of(const SpeedupRow& row) {
+  std::vector<Bar> bars;
+  for (const ModeSummary& mode : row.modes) {
+    if (!mode.stats) continue;
+    bars.push_back({mode_name(row, mode), bar_class(mode.mode), mode.stats->median.value, mode.stats->median.ci95});
+  }
+  return bars;
+}
+
 void write_charts(const Group& group, std::size_t number, std::string& out) {
   std::string charts;
   bool whiskers = false;
   for (std::size_t i = 0; i < group.rows.size(); ++i) {
     const SpeedupRow& row = *group.rows[i];
-    const std::string chart = bar_chart(row, fmt::format("chart-{}-{}", number, i + 1));
+    const std::string chart =
+        bar_chart(bars_of(row), fmt::format("{}: median tokens per second by mode", test_name(row)),
+                  fmt::format("chart-{}-{}", number, i + 1));
     if (chart.empty()) continue;
     whiskers = whiskers || chart.find("\"whisker\"") != std::string::npos;
     charts += fmt::format("<figure>\n<figcaption>{} <span class=\"soft\">tokens/s</span></figcaption>\n{}</figure>\n",
@@ -220,26 +215,13 @@ void write_group(const Group& group, std::size_t number, std::string& out) {
 }  // namespace
 
 std::string render_html(const SpeedupReport& report) {
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-      "<title>capbench: speedup</title>\n<style>{}</style>\n</head>\n<body>\n<header>\n<h1>Speedup</h1>\n",
-      kHtmlStyle);
-  out +=
-      "<p class=\"lead\">How much faster a guest runs when a capability shim corrects what it is told about the "
-      "device, and "
-      "how close that comes to bare metal.</p>\n</header>\n<main>\n";
+  std::string out = html_page_start("Speedup",
+                                    "How much faster a guest runs when a capability shim corrects what it is told "
+                                    "about the device, and how close that comes to bare metal.");
   const std::vector<Group> groups = group_rows(report);
   if (groups.empty()) out += "<section>\n<p>No trials to report.</p>\n</section>\n";
   for (std::size_t i = 0; i < groups.size(); ++i) write_group(groups[i], i + 1, out);
-  const std::vector<std::string> sentences = explanations(report);
-  if (!sentences.empty()) {
-    out += "<section aria-labelledby=\"reading\">\n<h2 id=\"reading\">How to read this</h2>\n<ul class=\"notes\">\n";
-    for (const std::string& sentence : sentences) out += fmt::format("<li>{}</li>\n", escape_html(sentence));
-    out += "</ul>\n</section>\n";
-  }
-  return out + "</main>\n</body>\n</html>\n";
+  return out + html_page_end(explanations(report));
 }
 
 }  // namespace capbench::reports

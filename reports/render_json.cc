@@ -3,27 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/group.h"
+#include "reports/json_text.h"
 #include "reports/text.h"
 
 namespace capbench::reports {
 namespace {
 
-// Members in the order written, which is DESIGN's.
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(valid_utf8(text));
-}
-
-Json texts(const std::vector<std::string>& list) {
-  Json out = Json::array();
-  for (const std::string& text : list) out.push_back(valid_utf8(text));
-  return out;
-}
-
-Json interval_json(const std::optional<Interval>& interval) {
-  return interval ? Json::array({interval->low, interval->high}) : Json(nullptr);
-}
+using Json = OrderedJson;
 
 Json mode_json(const ModeSummary& mode) {
   if (!mode.stats) return nullptr;
@@ -64,11 +50,6 @@ Json not_ok_json(const NotOk& entry) {
       {"mode", valid_utf8(entry.mode)}, {"arm", valid_utf8(entry.arm)},       {"status", valid_utf8(entry.status)},
       {"count", entry.count},           {"reason", valid_utf8(entry.reason)}, {"trials", texts(entry.trials)},
   };
-}
-
-Json measured_json(const SpeedupRow& row) {
-  if (row.measured_first.empty()) return nullptr;
-  return {{"first", valid_utf8(row.measured_first)}, {"last", valid_utf8(row.measured_last)}};
 }
 
 Json row_json(const SpeedupRow& row) {

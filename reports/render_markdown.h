@@ -3,7 +3,6 @@
 #define CAPBENCH_REPORTS_RENDER_MARKDOWN_H_
 
 #include <string>
-#include <string_view>
 
 #include "reports/speedup.h"
 
@@ -11,9 +10,6 @@ namespace capbench::reports {
 
 // GitHub-flavoured Markdown, ending with a line break. Names are escaped: they cannot make markup.
 std::string render_markdown(const SpeedupReport& report);
-
-// `text` on one line, with every character that could start markup in running text or end a table cell made harmless.
-std::string escape_markdown(std::string_view text);
 
 }  // namespace capbench::reports
 

@@ -6,10 +6,12 @@
 #include <random>
 
 #include "base/file.h"
+#include "reports/markdown_text.h"
 #include "reports/render_csv.h"
 #include "reports/render_html.h"
 #include "reports/render_json.h"
 #include "reports/render_markdown.h"
+#include "reports/test_formats.h"
 #include "reports/test_trials.h"
 #include "reports/text.h"
 
@@ -20,6 +22,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 using schema::TrialView;
+using testing::bars_in;
+using testing::expect_balanced;
+using testing::lines_of;
+using testing::parse_csv;
+using testing::tags_of;
 
 // Every text that a stranger's bundle could choose becomes `name`.
 std::vector<TrialView> named(const std::string& name) {
@@ -58,123 +65,6 @@ std::vector<TrialView> named(const std::string& name) {
   return trials;
 }
 
-std::vector<std::string> lines_of(const std::string& text, const std::string& end = "\n") {
-  std::vector<std::string> lines;
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t to = std::min(text.find(end, from), text.size());
-    lines.push_back(text.substr(from, to - from));
-    from = to + end.size();
-  }
-  return lines;
-}
-
-// The tags of a page in order, without their attributes; fails on a tag that is not closed.
-std::vector<std::string> tags_of(const std::string& html) {
-  std::vector<std::string> tags;
-  const std::size_t style_end = html.find("</style>");
-  for (std::size_t at = html.find('<', style_end); at != std::string::npos; at = html.find('<', at + 1)) {
-    const std::size_t end = html.find('>', at);
-    EXPECT_NE(end, std::string::npos);
-    const std::string tag = html.substr(at + 1, end - at - 1);
-    EXPECT_EQ(std::count(tag.begin(), tag.end(), '"') % 2, 0) << tag;
-    EXPECT_EQ(tag.find('<'), std::string::npos) << tag;
-    tags.push_back(tag.substr(0, tag.find(' ')));
-  }
-  return tags;
-}
-
-void expect_balanced(const std::vector<std::string>& tags) {
-  std::vector<std::string> open;
-  for (const std::string& tag : tags) {
-    const bool empty = tag.back() == '/' || tag == "rect" || tag == "line";
-    if (tag.front() == '/') {
-      ASSERT_FALSE(open.empty()) << tag;
-      EXPECT_EQ("/" + open.back(), tag);
-      open.pop_back();
-    } else if (!empty) {
-      open.push_back(tag);
-    }
-  }
-  // The walk starts inside html and head, at the end of the style sheet.
-  EXPECT_TRUE(open.empty());
-}
-
-// RFC 4180, read strictly.
-std::vector<std::vector<std::string>> parse_csv(const std::string& csv) {
-  std::vector<std::vector<std::string>> lines(1);
-  std::size_t i = 0;
-  while (i < csv.size()) {
-    std::string value;
-    if (csv[i] == '"') {
-      for (++i;; ++i) {
-        EXPECT_LT(i, csv.size());
-        if (i >= csv.size()) return lines;
-        if (csv[i] != '"') {
-          value += csv[i];
-        } else if (i + 1 < csv.size() && csv[i + 1] == '"') {
-          value += csv[i++];
-        } else {
-          ++i;
-          break;
-        }
-      }
-    } else {
-      while (i < csv.size() && csv[i] != ',' && csv[i] != '\r') {
-        EXPECT_NE(csv[i], '"');
-        value += csv[i++];
-      }
-    }
-    lines.back().push_back(value);
-    if (csv[i] == ',') {
-      ++i;
-    } else {
-      EXPECT_EQ(csv.substr(i, 2), "\r\n");
-      i += 2;
-      if (i < csv.size()) lines.emplace_back();
-    }
-  }
-  return lines;
-}
-
-// Checks `value` against the parts of JSON Schema that the report's schema uses.
-void check(const Json& value, Json schema, const Json& root, const std::string& path) {
-  if (schema.contains("$ref")) {
-    const std::string ref = schema["$ref"];
-    schema = root.at(Json::json_pointer(ref.substr(1)));
-  }
-  if (schema.contains("const")) {
-    EXPECT_EQ(value, schema["const"]) << path;
-  }
-  if (schema.contains("enum")) {
-    EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value), schema["enum"].end()) << path << value;
-  }
-  if (schema.contains("type")) {
-    const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
-    bool fits = false;
-    for (const std::string& type : types.get<std::vector<std::string>>()) {
-      fits = fits || (type == "integer" ? value.is_number_integer() : type == value.type_name());
-    }
-    EXPECT_TRUE(fits) << path << " is " << value.type_name() << ", not " << types;
-  }
-  if (value.is_object()) {
-    for (const std::string& name : schema["required"].get<std::vector<std::string>>())
-      EXPECT_TRUE(value.contains(name)) << path << "." << name;
-    for (const auto& [name, member] : value.items()) {
-      if (schema.contains("properties") && schema["properties"].contains(name)) {
-        check(member, schema["properties"][name], root, path + "." + name);
-      } else {
-        ASSERT_TRUE(schema["additionalProperties"].is_object()) << path << "." << name << " is not in the schema";
-        check(member, schema["additionalProperties"], root, path + "." + name);
-      }
-    }
-  }
-  if (value.is_array()) {
-    EXPECT_GE(value.size(), schema.value("minItems", std::size_t{0})) << path;
-    EXPECT_LE(value.size(), schema.value("maxItems", value.size())) << path;
-    for (const Json& item : value) check(item, schema["items"], root, path + "[]");
-  }
-}
-
 Background background_named(const std::string& name) {
   return {{{"suite-1", name}}, {{name, name}}};
 }
@@ -184,10 +74,7 @@ SpeedupReport report_named(const std::string& name) {
 }
 
 void expect_schema(const SpeedupReport& report) {
-  const auto text = read_file("reports/json/speedup.schema.json");
-  ASSERT_TRUE(text.ok()) << to_string(text.error());
-  const Json schema = Json::parse(*text);
-  check(Json::parse(render_json(report)), schema, schema, "$");
+  testing::expect_keeps_to_schema(render_json(report), "reports/json/speedup.schema.json");
 }
 
 TEST(Json, KeepsToItsSchema) {
@@ -277,18 +164,6 @@ TEST(Html, EveryIdIsUsedOnce) {
 TEST(Html, AnEmptyReportIsAPageToo) {
   const std::string html = render_html({});
   EXPECT_THAT(html, HasSubstr("No trials to report."));
-}
-
-std::size_t bars_in(const std::string& line) {
-  std::size_t bars = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\') {
-      ++i;
-    } else if (line[i] == '|') {
-      ++bars;
-    }
-  }
-  return bars;
 }
 
 TEST(Markdown, HostileNamesMakeNoMarkup) {

@@ -56,6 +56,15 @@ void note_not_ok(SpeedupRow& row) {
   }
 }
 
+// "No material change" is a claim: the whole interval must lie within the margin of 1.
+constexpr double kMaterial = 0.02;
+void note_no_change(SpeedupRow& row) {
+  if (!row.speedup || !row.speedup->ci95) return;
+  const Interval& ci = *row.speedup->ci95;
+  if (ci.low < 1 - kMaterial || ci.high > 1 + kMaterial) return;
+  row.notes.emplace_back("speedup: no material change: the interval lies within 2 % of 1");
+}
+
 void note_missing_modes(SpeedupRow& row) {
   for (const ModeSummary& mode : row.modes) {
     if (mode.stats) continue;
@@ -138,6 +147,7 @@ void annotate(SpeedupRow& row, const std::vector<const ArmTrials*>& arms) {
   }
   if (devices.size() > 1) flags.insert("device-differs");
   if (row.quality == "wrong") row.notes.emplace_back("the output failed its quality check");
+  note_no_change(row);
   note_missing_modes(row);
   note_not_ok(row);
   row.flags.assign(flags.begin(), flags.end());

@@ -9,7 +9,7 @@
 
 #include "reports/device.h"
 #include "reports/estimates.h"
-#include "reports/speedup.h"
+#include "reports/subject.h"
 
 namespace capbench::reports {
 namespace {
@@ -167,7 +167,10 @@ std::vector<const TrialView*> latest_attempts(const std::vector<TrialView>& tria
 
 std::vector<RowTrials> select_rows(const std::vector<TrialView>& trials) {
   std::map<RowKey, std::vector<const TrialView*>> cells;
-  for (const TrialView* view : latest_attempts(trials)) cells[base_key(*view)].push_back(view);
+  for (const TrialView* view : latest_attempts(trials)) {
+    // Warm-up trials stand before the first block.
+    if (view->trial.block >= 0) cells[base_key(*view)].push_back(view);
+  }
 
   std::vector<RowTrials> rows;
   for (const auto& [cell, views] : cells) {

@@ -50,6 +50,7 @@ struct RowTrials {
   std::vector<Point> points;
 };
 
+// Of the latest attempts, without warm-up trials (blocks below 0).
 std::vector<RowTrials> select_rows(const std::vector<schema::TrialView>& trials);
 
 }  // namespace capbench::reports

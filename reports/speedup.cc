@@ -102,65 +102,6 @@ std::vector<TrialPoint> points_of(const std::vector<const ArmTrials*>& arms) {
   return out;
 }
 
-// What the row is about: its key and the names for people.
-SpeedupRow named_row(const RowTrials& trials) {
-  const RowKey& key = trials.key;
-  const schema::TrialView& any = *trials.points.front().view;
-  SpeedupRow row;
-  row.suite = any.suite_name;
-  row.suite_id = key.suite_id;
-  row.machine = any.machine_label;
-  row.machine_id = key.machine_id;
-  row.machine_is_virtual = std::any_of(trials.points.begin(), trials.points.end(),
-                                       [](const Point& point) { return point.view->machine_is_virtual; });
-  row.build = key.build;
-  row.executable_sha256 = key.executable_sha256;
-  row.workload = key.workload;
-  row.model = key.model;
-  row.model_kind = key.model_kind;
-  row.test = key.repeat == 0 ? key.test : key.test + " #" + std::to_string(key.repeat + 1);
-  row.n_prompt = key.n_prompt;
-  row.n_gen = key.n_gen;
-  row.n_depth = key.n_depth;
-  row.guest = key.guest;
-  return row;
-}
-
-// When, with what, and what the suite says about itself.
-void add_background(const RowTrials& trials, const Background& background, SpeedupRow& row) {
-  std::set<std::string> versions;
-  for (const Point& point : trials.points) {
-    const std::string& start = point.view->trial.started_at;
-    if (!start.empty()) {
-      if (row.measured_first.empty() || start < row.measured_first) row.measured_first = start;
-      row.measured_last = std::max(row.measured_last, start);
-    }
-    const auto version = background.capbench_by_run.find(point.view->trial.run_id);
-    if (version != background.capbench_by_run.end() && !version->second.empty()) versions.insert(version->second);
-  }
-  row.capbench.assign(versions.begin(), versions.end());
-  const auto description = background.description_by_suite.find(row.suite_id);
-  if (description != background.description_by_suite.end()) row.suite_description = description->second;
-}
-
-// Of the arms together, see SpeedupRow::device.
-std::string devices_text(const SpeedupRow& row) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> modes_by_device;
-  for (const ModeSummary& mode : row.modes) {
-    if (mode.device.empty()) continue;
-    const auto same = [&](const auto& entry) { return entry.first == mode.device; };
-    auto found = std::find_if(modes_by_device.begin(), modes_by_device.end(), same);
-    if (found == modes_by_device.end()) found = modes_by_device.insert(found, {mode.device, {}});
-    found->second.push_back(arm_name(row, mode));
-  }
-  if (modes_by_device.size() == 1) return modes_by_device.front().first;
-  std::vector<std::string> parts;
-  for (const auto& [device, modes] : modes_by_device) {
-    parts.push_back(fmt::format("{} ({})", device, fmt::join(modes, ", ")));
-  }
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
 // The arms of one row: one of each of the three modes (or none), and all of the suite's own modes.
 struct Combination {
   const ArmTrials* bare_metal = nullptr;
@@ -180,7 +121,9 @@ void compare(SpeedupRow& row, const Combination& arms) {
     row.modes.push_back(summarize(other->mode, other));
     row.modes.back().over_bare_metal = ratio(trials(other), trials(arms.bare_metal));
   }
-  row.device = devices_text(row);
+  std::vector<std::pair<std::string, std::string>> devices;
+  for (const ModeSummary& mode : row.modes) devices.emplace_back(mode.device, arm_name(row, mode));
+  row.device = devices_text(devices);
 
   const auto unlocked = trials(arms.unlocked);
   row.speedup = ratio(unlocked, trials(arms.stock));
@@ -188,9 +131,9 @@ void compare(SpeedupRow& row, const Combination& arms) {
 }
 
 SpeedupRow make_row(const RowTrials& trials, const Combination& arms, const Background& background, bool arms_shown) {
-  SpeedupRow row = named_row(trials);
+  SpeedupRow row;
+  static_cast<Subject&>(row) = subject_of(trials, background);
   row.arms_shown = arms_shown;
-  add_background(trials, background, row);
   compare(row, arms);
 
   std::vector<const ArmTrials*> core;

@@ -5,19 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "reports/estimates.h"
+#include "reports/subject.h"
 #include "schema/store.h"
 
 namespace capbench::reports {
-
-inline constexpr const char* kBareMetal = "bare-metal";
-inline constexpr const char* kStock = "stock";
-inline constexpr const char* kUnlocked = "unlocked";
 
 // What the counted trials of one arm measured, in tokens per second.
 struct ModeStats {
@@ -65,31 +61,7 @@ struct TrialPoint {
 };
 
 // One suite, machine, build, workload, model, test and guest, and one arm of each mode.
-struct SpeedupRow {
-  std::string suite;
-  std::string suite_id;
-  std::string machine;
-  std::string machine_id;
-  bool machine_is_virtual = false;
-  std::string build;              // as the application names it; empty if it never said
-  std::string executable_sha256;  // empty if unknown
-  std::string workload;
-  std::string model;
-  std::string model_kind;  // "real" or "twin"
-  std::string test;        // empty: no trial got as far as a result
-  std::int64_t n_prompt = 0;
-  std::int64_t n_gen = 0;
-  std::int64_t n_depth = 0;
-  std::string guest;  // "vm", "stand-in"; empty: every arm ran on the host itself
-
-  // What the arms ran on: "NVIDIA H200"; where arms differ, each with its modes, "Apple M1 Ultra (bare-metal); ...".
-  // Empty if no result says.
-  std::string device;
-  std::string measured_first;         // when the first trial started, UTC; empty if unknown
-  std::string measured_last;          // and the last
-  std::vector<std::string> capbench;  // versions that ran the trials, sorted; empty if unknown
-  std::string suite_description;      // may be empty
-
+struct SpeedupRow : Subject {
   std::vector<ModeSummary> modes;                 // bare-metal, stock, unlocked, always; then the suite's own, by name
   bool arms_shown = false;                        // a mode has several arms here, so the rows differ by arm
   std::optional<Estimate> speedup;                // unlocked over stock
@@ -105,12 +77,6 @@ struct SpeedupRow {
 
 struct SpeedupReport {
   std::vector<SpeedupRow> rows;
-};
-
-// What trials do not say themselves, by id. What is not there is left out of the report.
-struct Background {
-  std::map<std::string, std::string> description_by_suite;
-  std::map<std::string, std::string> capbench_by_run;
 };
 
 // The rules, fixed beforehand:
