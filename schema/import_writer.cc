@@ -52,6 +52,10 @@ Result<bool> ImportWriter::put_source(const SourceRecord& source) {
   return insert_source(state_->database, source);
 }
 
+Status ImportWriter::describe_source(const SourceRecord& source) {
+  return update_source(state_->database, source);
+}
+
 Status ImportWriter::put_part(std::string_view source_sha256, std::string_view bytes) {
   Result<std::string> frame = compress(bytes);
   if (!frame) return std::move(frame).error();

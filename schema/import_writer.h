@@ -34,6 +34,8 @@ class ImportWriter {
   Status put_run(const RunRecord& run);
   // Whether it is new: of a known source, parts and quarantine are in the store already.
   Result<bool> put_source(const SourceRecord& source);
+  // Kind and notes of a source, which are known only when it has been read.
+  Status describe_source(const SourceRecord& source);
   // The next bytes of a new source, at most 64 MiB a call.
   Status put_part(std::string_view source_sha256, std::string_view bytes);
   Status put_quarantine(const QuarantineRecord& row);

@@ -412,4 +412,10 @@ Result<bool> insert_source(Database& database, const SourceRecord& source) {
   return true;
 }
 
+Status update_source(Database& database, const SourceRecord& source) {
+  Result<Statement> update = database.prepare("UPDATE source SET kind = ?, notes = ? WHERE sha256 = ?");
+  if (!update) return update.error();
+  return update->bind(source.kind).bind(json_list(source.notes)).bind(source.sha256).run();
+}
+
 }  // namespace capbench::schema

@@ -53,6 +53,8 @@ Status insert_quality(Database& database, const QualityRecord& check, const Prep
 
 // Whether it is new.
 Result<bool> insert_source(Database& database, const SourceRecord& source);
+// Kind and notes.
+Status update_source(Database& database, const SourceRecord& source);
 
 // "unknown trial 0123456789ab" and the like.
 Error refuse(std::string_view what, std::string_view id, std::string cause, std::string remedy);

@@ -73,6 +73,7 @@ class Store {
   Result<std::vector<RunRecord>> runs(std::string_view suite_id);    // newest first; empty suite_id: all
   Result<std::vector<TrialView>> trials(const TrialFilter& filter);  // by run, position, attempt
   Result<std::optional<std::string>> suite_json(std::string_view suite_id);
+  Result<std::string> suite_name(std::string_view suite_id);  // empty if there is no such suite
   Result<std::optional<ClosureRecord>> closure(std::string_view id);
   Result<std::optional<EnvironmentRecord>> environment(std::string_view id);
   Result<std::vector<QualityRecord>> quality(

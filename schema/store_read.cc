@@ -385,6 +385,14 @@ Result<std::optional<std::string>> read_suite_json(Database& database, std::stri
   return std::optional<std::string>(row->text(0));
 }
 
+Result<std::string> read_suite_name(Database& database, std::string_view id) {
+  Result<Statement> row = database.prepare("SELECT name FROM suite WHERE id = ?");
+  if (!row) return row.error();
+  const Result<bool> found = row->bind(id).step();
+  if (!found) return found.error();
+  return *found ? row->text(0) : std::string();
+}
+
 Result<std::optional<ClosureRecord>> read_closure(Database& database, std::string_view id) {
   Result<Statement> closure = database.prepare("SELECT id FROM closure WHERE id = ?");
   if (!closure) return closure.error();
@@ -502,6 +510,10 @@ Status Store::source_bytes(std::string_view sha256, const std::function<void(std
 
 Result<std::optional<std::string>> Store::suite_json(std::string_view suite_id) {
   return reading(state_->connection, [&](Database& database) { return read_suite_json(database, suite_id); });
+}
+
+Result<std::string> Store::suite_name(std::string_view suite_id) {
+  return reading(state_->connection, [&](Database& database) { return read_suite_name(database, suite_id); });
 }
 
 Result<std::optional<ClosureRecord>> Store::closure(std::string_view id) {

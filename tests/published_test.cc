@@ -72,6 +72,11 @@ TEST(PublishedFindings, EveryStoreIsWhole) {
     ASSERT_TRUE(trials.ok());
     EXPECT_FALSE(trials->empty());
     for (const schema::TrialView& view : *trials) {
+      if (!view.trial.source_sha256.empty()) {
+        // Somebody else's: what is not ok says why, and the bytes are withheld.
+        EXPECT_EQ(view.trial.status == "ok", view.trial.reason.empty()) << view.trial.reason;
+        continue;
+      }
       EXPECT_EQ(view.trial.status, "ok");
       EXPECT_EQ(view.trial.treatment, "proven");
       EXPECT_TRUE(store->blob(view.trial.stdout_sha256).ok());

@@ -75,12 +75,18 @@ Status check_words(const suite::Suite& suite) {
     return error;
   };
   for (std::size_t i = 0; i < suite.models.size(); ++i) {
+    if (!suite.models[i].catalog.empty()) {
+      auto entry = models::find_model(suite.models[i].catalog);
+      if (!entry) return at("$.models[" + std::to_string(i) + "].catalog", std::move(entry).error());
+    }
     if (suite.models[i].like.empty()) continue;
     auto shape = models::find_shape(suite.models[i].like);
     if (!shape) return at("$.models[" + std::to_string(i) + "].like", std::move(shape).error());
   }
   for (std::size_t i = 0; i < suite.arms.size(); ++i) {
-    const std::string arm = "$.arms[" + std::to_string(i) + "].";
+    const bool is_designed = i >= suite.arms.size() - suite.designed_arms;
+    const std::string arm =
+        is_designed ? "$.design: arm \"" + suite.arms[i].name + "\": " : "$.arms[" + std::to_string(i) + "].";
     if (Status status = shim::check_settings(suite.arms[i].guest); !status) {
       return at(arm + "guest", std::move(status).error());
     }

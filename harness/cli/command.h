@@ -26,6 +26,8 @@ void add_doctor(CLI::App& app, Session& session);
 void add_plan(CLI::App& app, Session& session);
 void add_run(CLI::App& app, Session& session);
 void add_exclude(CLI::App& app, Session& session);
+void add_import(CLI::App& app, Session& session);
+void add_export(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);
 void add_probe(CLI::App& app, Session& session);

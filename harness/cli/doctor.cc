@@ -94,7 +94,8 @@ void check_shims(const Session& session, const suite::Suite* suite, std::vector<
   std::set<shim::Domain> needed;
   if (suite == nullptr) {
     for (const shim::DomainInfo& domain : shim::kDomains) {
-      if (shim::has_shim(domain.domain) && runner::shim_acts_here(domain.domain)) needed.insert(domain.domain);
+      if (shim::has_shim(domain.domain) && runner::shim_acts_on(domain.domain, runner::this_os()))
+        needed.insert(domain.domain);
     }
   } else {
     for (const suite::Arm& arm : suite->arms) {
@@ -110,7 +111,7 @@ void check_shims(const Session& session, const suite::Suite* suite, std::vector<
   for (const shim::Domain domain : needed) {
     const shim::DomainInfo& info = shim::domain_info(domain);
     const std::string thing = fmt::format("{} shim", info.name);
-    if (!shim::has_shim(domain) || !runner::shim_acts_here(domain)) {
+    if (!shim::has_shim(domain) || !runner::shim_acts_on(domain, runner::this_os())) {
       findings.push_back(
           {State::kMissing, thing, fmt::format("answers on {} only", info.platform), "run the suite there"});
       continue;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "harness/cli/command.h"
 #include "models/catalog.h"
+#include "models/fetch.h"
 #include "models/inspect.h"
 #include "models/synth.h"
 #include "models/verify.h"
@@ -19,6 +21,7 @@ struct Options {
   std::string file;
   std::string like;
   std::string out;
+  std::string from{models::kModelHost};
   std::string fill = "planted";
   std::uint64_t seed = 1;
   bool json = false;
@@ -55,6 +58,34 @@ int synth(const Options& options) {
   return print_data(options.json ? models::synth_json(*report) : models::synth_text(*report));
 }
 
+int fetch(const Options& options) {
+  auto entry = models::find_model(options.like);
+  if (!entry) return fail(entry.error());
+  auto source = models::source_of(*entry, options.from);
+  if (!source) return fail(source.error());
+  const bool show = ::isatty(STDERR_FILENO) != 0;
+  std::uint64_t shown = 0;
+  // Ctrl-C may end the process at any moment: what has come stays in the partial file.
+  models::FetchOptions fetch_options;
+  if (const char* token = std::getenv("HF_TOKEN"); token != nullptr) fetch_options.token = token;
+  fetch_options.note = [show](const std::string& what) { tell((show ? "\r\x1b[K" : "") + what + "\n"); };
+  fetch_options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    // Every MiB is often enough for a terminal.
+    if (show && (done >> 20U) != shown) {
+      shown = done >> 20U;
+      tell(total == 0 ? fmt::format("\rdownloading: {} MiB", shown)
+                      : fmt::format("\rdownloading: {} of {} MiB", shown, total >> 20U));
+      std::fflush(stderr);
+    }
+    return true;
+  };
+  const std::string out = options.out.empty() ? entry->file->file_name : options.out;
+  auto report = models::fetch(*source, out, fetch_options);
+  if (show) tell("\r\x1b[K");
+  if (!report) return fail(report.error());
+  return print_data(options.json ? models::fetch_json(*report) : models::fetch_text(*report));
+}
+
 }  // namespace
 
 void add_models(CLI::App& app, Session& session) {
@@ -70,6 +101,12 @@ void add_models(CLI::App& app, Session& session) {
   };
   add("list", "the catalog: pinned files, and shapes that a twin can be written of",
       [](const Options& o) { return print_data(o.json ? models::catalog_json() : models::catalog_text()); });
+  CLI::App* fetch_command =
+      add("fetch", "download a pinned file: resumed where it stopped, verified while it comes", &fetch);
+  fetch_command->add_option("NAME", options->like, "the catalog entry")->required();
+  fetch_command->add_option("--out", options->out, "the file to write (default: the published name, in this folder)");
+  fetch_command->add_option("--from", options->from, "the host, or a mirror with the same paths")
+      ->capture_default_str();
   add("inspect", "architecture, parameters, quantisation mix and size of a GGUF file", &inspect)
       ->add_option("FILE", options->file, "the file")
       ->required();
@@ -86,6 +123,7 @@ void add_models(CLI::App& app, Session& session) {
       ->capture_default_str();
   models->footer(
       "Examples:\n"
+      "  capbench models fetch tinyllama-1.1b\n"
       "  capbench models synth --like tinyllama-1.1b --out twin.gguf\n"
       "  capbench models inspect twin.gguf");
 }

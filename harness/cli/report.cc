@@ -2,14 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/cli/command.h"
-#include "reports/read_speedup.h"
-#include "reports/render_csv.h"
-#include "reports/render_html.h"
-#include "reports/render_json.h"
-#include "reports/render_markdown.h"
-#include "reports/speedup.h"
+#include "reports/render.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -22,49 +18,51 @@ struct Options {
   std::string out;
 };
 
-std::string render(const reports::SpeedupReport& report, const std::string& format) {
-  if (format == "csv") return reports::render_csv(report);
-  if (format == "json") return reports::render_json(report);
-  if (format == "html") return reports::render_html(report);
-  return reports::render_markdown(report);
-}
-
-int speedup(const Options& options) {
+int print_report(std::string_view kind, const Options& options) {
   auto path = store_path(options.db, false);
   if (!path) return fail(path.error());
   auto store = schema::Store::open(*path, schema::OpenMode::kReadOnly);
   if (!store) return fail(store.error());
   schema::TrialFilter filter;
   filter.suite = options.suite;
-  auto report = reports::read_speedup(*store, filter);
+  auto report = reports::render(*store, filter, kind, options.format);
   if (!report) return fail(report.error());
-  if (report->rows.empty()) {
+  if (report->empty) {
     const std::string of = options.suite.empty() ? "" : fmt::format(" of suite \"{}\"", options.suite);
     return fail({ErrorKind::kUsage, path->string(), "holds no trials" + of,
                  "`capbench run SUITE --db " + path->string() + "`"});
   }
-  return write_output(options.out, render(*report, options.format));
+  return write_output(options.out, report->text);
 }
 
 }  // namespace
 
 void add_report(CLI::App& app, Session& session) {
   CLI::App* report = app.add_subcommand("report", "Print what the store says");
-  report->footer("Example:\n  capbench report speedup --db results.db --format html --out report.html");
-  report->require_subcommand(1);
-  auto options = std::make_shared<Options>();
-  CLI::App* command = report->add_subcommand("speedup", "unlocked against stock, and against bare-metal");
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
-  command->add_option("--suite", options->suite, "only this suite (name or id)");
-  command->add_option("--format", options->format, "md, csv, json or html")
-      ->check(CLI::IsMember({"md", "csv", "json", "html"}))
-      ->capture_default_str();
-  command->add_option("--out", options->out, "a file instead of standard output");
-  command->footer(
+  report->footer(
       "Examples:\n"
-      "  capbench report speedup --db results.db\n"
-      "  capbench report speedup --db results.db --format html --out speedup.html");
-  command->callback([&session, options] { session.action = [options] { return speedup(*options); }; });
+      "  capbench report speedup --db results.db --format html --out report.html\n"
+      "  capbench report ablation --db results.db --format latex");
+  report->require_subcommand(1);
+  std::vector<std::string> formats;
+  for (const std::string_view format : reports::report_formats()) formats.emplace_back(format);
+  for (const reports::ReportKind& kind : reports::report_kinds()) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = report->add_subcommand(std::string(kind.name), std::string(kind.about));
+    command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+    command->add_option("--suite", options->suite, "only this suite (name or id)");
+    command->add_option("--format", options->format, fmt::format("{}", fmt::join(formats, ", ")))
+        ->check(CLI::IsMember(formats))
+        ->capture_default_str();
+    command->add_option("--out", options->out, "a file instead of standard output");
+    command->footer(
+        fmt::format("Examples:\n  capbench report {0} --db results.db\n"
+                    "  capbench report {0} --db results.db --format html --out {0}.html",
+                    kind.name));
+    command->callback([&session, options, name = kind.name] {
+      session.action = [options, name] { return print_report(name, *options); };
+    });
+  }
 }
 
 }  // namespace capbench::cli

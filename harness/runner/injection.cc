@@ -23,7 +23,7 @@ bool touches(const Levels& levels, std::string_view domain) {
 }
 
 // The domains that the arm's settings touch must have a shim here, and their levels must exist.
-Result<std::set<std::string>> domains_of(const suite::Arm& arm) {
+Result<std::set<std::string>> domains_of(const suite::Arm& arm, std::string_view os) {
   std::set<std::string> domains;
   for (const auto* settings : {&arm.guest, &arm.set}) {
     if (auto status = shim::check_settings(*settings); !status) {
@@ -35,7 +35,7 @@ Result<std::set<std::string>> domains_of(const suite::Arm& arm) {
       const shim::Toggle& toggle = shim::kToggles[shim::find_toggle(name)];
       const shim::DomainInfo& domain = shim::domain_info(toggle.domain);
       const bool there_is_one = shim::has_shim(toggle.domain) || !arm.shim.empty();
-      if (!there_is_one || !shim_acts_here(toggle.domain)) {
+      if (!there_is_one || !shim_acts_on(toggle.domain, os)) {
         return Error{
             ErrorKind::kMachine, fmt::format("arm \"{}\": {}", arm.name, name),
             fmt::format("there is no {} shim on this machine (it answers on {})", domain.name, domain.platform),
@@ -91,17 +91,21 @@ Status inject_domain(const std::string& domain, const suite::Arm& arm, const fs:
 
 }  // namespace
 
-bool shim_acts_here(shim::Domain domain) {
+std::string_view this_os() {
 #if defined(__APPLE__)
-  return domain == shim::Domain::kMetal;
+  return "macos";
 #else
-  return domain != shim::Domain::kMetal;
+  return "linux";
 #endif
+}
+
+bool shim_acts_on(shim::Domain domain, std::string_view os) {
+  return (domain == shim::Domain::kMetal) == (os == "macos");
 }
 
 Result<Injection> make_injection(const suite::Arm& arm, const fs::path& suite_dir, const InjectionPlaces& places) {
   Injection injection;
-  auto domains = domains_of(arm);
+  auto domains = domains_of(arm, places.os);
   if (!domains) return std::move(domains).error();
   injection.domains = std::move(*domains);
   if (!arm.shim.empty() && injection.domains.size() > 1) {

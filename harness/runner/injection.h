@@ -17,6 +17,9 @@
 
 namespace capbench::runner {
 
+// The system that this program was built for: "linux", "macos".
+std::string_view this_os();
+
 // What one arm injects.
 struct Injection {
   std::map<std::string, std::string> env;    // CAPSHIM_* and what puts the libraries in place
@@ -29,10 +32,11 @@ struct Injection {
 struct InjectionPlaces {
   std::function<Result<std::filesystem::path>(std::string_view domain)> find_shim;
   std::function<Result<std::string>(const std::filesystem::path& target, std::string_view forbidden)> harmless_path;
+  std::string os = std::string(this_os());  // of the place: "linux", "macos"
 };
 
-// Whether the domain's shim can act on the system that this program was built for.
-bool shim_acts_here(shim::Domain domain);
+// Whether the domain's shim can act on such a system.
+bool shim_acts_on(shim::Domain domain, std::string_view os);
 
 // Errors are of the suite (an unknown capability, a level out of range) or of this machine (no shim answers here for a
 // domain). A shim file that is not there is no error: it is the arm's problem, told in `problem`.

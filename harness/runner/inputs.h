@@ -1,4 +1,5 @@
-// Everything a suite needs on this machine: found, checked and named by its digest before the first trial.
+// Everything a suite needs, found, checked and named by its digest before the first trial: here, and where each arm
+// runs.
 #ifndef CAPBENCH_HARNESS_RUNNER_INPUTS_H_
 #define CAPBENCH_HARNESS_RUNNER_INPUTS_H_
 
@@ -10,29 +11,20 @@
 
 #include "base/result.h"
 #include "harness/runner/install.h"
+#include "harness/runner/place.h"
 #include "harness/suite/suite.h"
-#include "schema/digest_cache.h"
 #include "schema/records.h"
 #include "shim/cpu/levels.h"
 
 namespace capbench::runner {
 
 struct ModelInput {
-  std::filesystem::path path;
-  std::string argument;  // the same file under a name that llama-bench can take (no comma)
+  std::filesystem::path path;  // here; empty for a runtime that loads none
   schema::ArtifactRecord artifact;
-  std::string kind;  // "real" or "twin"
+  std::string kind;  // "real", "twin" or "none"
 };
 
-struct ArmInput {
-  std::vector<std::string> set_env;                   // injection and the arm's own variables
-  std::vector<std::filesystem::path> injected_files;  // shim libraries and layer manifests
-  std::string injection_problem;                      // why a shim cannot be put in place; empty: it can
-  std::string probe_domain;                           // its answers are probed under the same injection; or empty
-  std::string guest;                                  // "stand-in" or empty
-};
-
-// A folder for links with harmless names, removed at the end.
+// A folder for links with harmless names, removed at the end. One thread at a time.
 class StageDir {
  public:
   static Result<std::unique_ptr<StageDir>> make();
@@ -41,6 +33,8 @@ class StageDir {
   StageDir& operator=(const StageDir&) = delete;
   // A path without any of `forbidden` that leads to `target`: the target itself if it is harmless, else a link.
   Result<std::string> harmless_path(const std::filesystem::path& target, std::string_view forbidden);
+  // A new folder that holds a link to each file, under its own name.
+  Result<std::filesystem::path> folder_of(const std::vector<std::filesystem::path>& files);
 
  private:
   explicit StageDir(std::filesystem::path path) : path_(std::move(path)) {}
@@ -48,22 +42,41 @@ class StageDir {
   int links_ = 0;
 };
 
+// What every place shares.
 struct Inputs {
-  std::filesystem::path executable;
-  std::vector<std::string> cpu_variants;        // of the CPU libraries beside the executable, sorted
-  shim::cpu::FeatureSet hardware_features = 0;  // what this machine executes
-  std::vector<ModelInput> models;               // by index in the suite
-  std::vector<ArmInput> arms;
+  std::vector<ModelInput> models;  // by index in the suite
+};
+
+// `say` gets a line for what takes time (writing a twin). Errors name the model.
+Result<Inputs> prepare_inputs(const suite::Suite& suite, const std::filesystem::path& suite_dir, const Install& install,
+                              SharedDigests& digests, const std::function<void(const std::string&)>& say);
+
+// What one arm needs where it runs. Paths are that place's.
+struct ArmInput {
+  std::string executable;
+  schema::ArtifactRecord executable_artifact;
+  std::vector<std::string> set_env;                   // injection and the arm's own variables
+  std::vector<std::filesystem::path> injected_files;  // shim libraries and layer manifests, here
+  std::vector<std::string> injected_there;            // and the same there, by index
+  std::string injection_problem;                      // why a shim cannot be put in place; empty: it can
+  std::vector<std::string> probe;         // argv that asks the same questions under the same injection; or empty
+  std::string guest;                      // "stand-in", what the place is, or empty
+  std::vector<std::string> cpu_variants;  // of the CPU libraries beside the executable, sorted
+};
+
+struct PlaceInputs {
+  std::vector<ArmInput> arms;               // by index in the suite; those of other places stay empty
+  std::vector<std::string> model_argument;  // by index in the suite: the model file there
   std::unique_ptr<StageDir> stage;
 };
 
-// `say` gets a line for what takes time (writing a twin). Errors name the model, arm or program.
-Result<Inputs> prepare_inputs(const suite::Suite& suite, const std::filesystem::path& suite_dir, const Install& install,
-                              schema::DigestCache& digests, const std::function<void(const std::string&)>& say);
+// For the arms of one place: sends what is missing there. Errors name the arm or program.
+Result<PlaceInputs> prepare_place(const suite::Suite& suite, const std::filesystem::path& suite_dir,
+                                  const Install& install, const Inputs& inputs, Place& place, SharedDigests& digests);
 
 // The digests of what one trial ran: program, mapped libraries, shim and model. Files that are gone are left out.
-schema::ClosureRecord make_closure(const Inputs& inputs, const ModelInput& model, const ArmInput& arm,
-                                   const std::vector<std::string>& mapped_files, schema::DigestCache& digests);
+schema::ClosureRecord make_closure(const ModelInput& model, const ArmInput& arm,
+                                   const std::vector<std::string>& mapped_files, Place& place, SharedDigests& digests);
 
 }  // namespace capbench::runner
 

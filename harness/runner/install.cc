@@ -52,6 +52,12 @@ Install find_install(std::string_view argv0) {
     if (const auto found = find_on_path(argv0)) invoked = *found;
   }
   install.invoked_dir = fs::absolute(invoked, error).parent_path();
+  fs::path name = fs::absolute(invoked, error);
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  for (int links = 0; links < kMostLinks && fs::is_symlink(name, error); ++links) {
+    name = (name.parent_path() / fs::read_symlink(name, error)).lexically_normal();
+    install.linked_dirs.push_back(name.parent_path());
+  }
   const std::string cache = variable("XDG_CACHE_HOME");
   const std::string home = variable("HOME");
   if (!cache.empty()) {
@@ -82,9 +88,41 @@ Result<fs::path> find_llama_bench(const Install& install, const std::string& wan
     return missing(named, "$CAPBENCH_LLAMA_BENCH names no program");
   }
   if (const auto found = find_on_path("llama-bench")) return fs::absolute(*found);
-  const fs::path built = (install.invoked_dir / ".." / "build" / "llama" / "llama-bench").lexically_normal();
-  if (is_program(built)) return built;
+  std::vector<fs::path> folders{install.invoked_dir};
+  folders.insert(folders.end(), install.linked_dirs.begin(), install.linked_dirs.end());
+  for (const fs::path& folder : folders) {
+    const fs::path built = (folder / ".." / "build" / "llama" / "llama-bench").lexically_normal();
+    if (is_program(built)) return built;
+  }
   return missing("llama-bench", "not found");
+}
+
+Result<fs::path> find_runtime_program(const Install& install, std::string_view kind, const std::string& wanted,
+                                      const fs::path& suite_dir) {
+  if (kind == "llama-bench") return find_llama_bench(install, wanted, suite_dir);
+  const std::string name = wanted.empty() && kind == "mlx-lm" ? "mlx_lm.benchmark" : wanted;
+  if (name.empty()) {
+    return Error{ErrorKind::kUsage, "$.runtime.executable", "absent; a google-benchmark suite must name its program",
+                 R"("executable": "./my_benchmark")"};
+  }
+  if (name.find('/') != std::string::npos) {
+    const fs::path path = fs::absolute(suite_dir / name).lexically_normal();
+    if (is_program(path)) return path;
+    return Error{ErrorKind::kMachine, path.string(), "no such program", "build it, or correct \"executable\""};
+  }
+  if (const auto found = find_on_path(name)) return fs::absolute(*found);
+  return Error{ErrorKind::kMachine, name, "not on the PATH",
+               kind == "mlx-lm" ? "`pip install mlx-lm` on a Mac, or name it in \"executable\""
+                                : "a path with a slash, relative to the suite file"};
+}
+
+Result<fs::path> find_metal_probe(const Install& install) {
+  auto shim = find_shim(install, "metal");
+  if (!shim) return std::move(shim).error();
+  fs::path probe = shim->parent_path() / "metal-capabilities";
+  std::error_code error;
+  if (fs::is_regular_file(probe, error)) return probe;
+  return Error{ErrorKind::kMachine, probe.string(), "the Metal probe is not built", "`scripts/shim-metal`"};
 }
 
 Result<fs::path> find_shim(const Install& install, std::string_view domain) {

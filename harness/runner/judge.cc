@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "harness/observe/device.h"
 #include "harness/observe/ggml_log.h"
-#include "harness/runtime/llama_bench.h"
+#include "harness/runner/journal.h"
+#include "harness/runtime/runtime.h"
 
 namespace capbench::runner {
 namespace {
@@ -26,7 +27,6 @@ std::string signal_name(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-// "WHAT: its last words", or WHAT alone.
 // What happened, the program's own last words, and the remedy.
 std::string with_last_words(const std::string& what, const JobResult& job, const std::string& remedy) {
   const std::string words = observe::last_words(job.err);
@@ -40,7 +40,7 @@ std::string signal_remedy(int signal) {
 }
 
 // How the process ended, before anything it printed is believed.
-Verdict verdict_of_end(const JobResult& job, const runtime::ParsedOutput& parsed, const suite::Workload& workload,
+Verdict verdict_of_end(const JobResult& job, const runtime::ParsedOutput& parsed, const JudgeContext& context,
                        double limit_s) {
   switch (job.ending) {
     case Ending::kNotStarted:
@@ -50,6 +50,8 @@ Verdict verdict_of_end(const JobResult& job, const runtime::ParsedOutput& parsed
               with_last_words(fmt::format("ran past the limit of {:g} s", limit_s), job, "a larger time_limit_s")};
     case Ending::kInterrupted:
       return {"killed", "interrupted; try: `capbench run --resume`"};
+    case Ending::kLost:
+      return {"failed", fmt::format("{}: {}; try: `capbench run --resume`", kLostPrefix, job.reason)};
     case Ending::kFlooded:
       return {"failed", "printed more than is kept; try: leave -v and --progress out of args"};
     case Ending::kSignaled:
@@ -65,8 +67,8 @@ Verdict verdict_of_end(const JobResult& job, const runtime::ParsedOutput& parsed
   if (job.out.find_first_not_of(" \t\r\n") == std::string::npos) {
     return {"failed", with_last_words("exited 0 but printed nothing", job, "the command by hand with -v")};
   }
-  const std::string wrong = runtime::check_results(parsed.results, workload);
-  if (!wrong.empty()) return {"failed", wrong + "; try: another version of llama-bench"};
+  const std::string wrong = runtime::check_output(context.runtime, parsed.results, context.workload);
+  if (!wrong.empty()) return {"failed", wrong + "; try: another version of " + std::string(context.runtime)};
   return {"ok", ""};
 }
 
@@ -95,7 +97,7 @@ void judge(const JobResult& job, const JudgeContext& context, double limit_s, sc
   trial.max_rss_bytes = job.max_rss_bytes;
   if (job.ending == Ending::kExited) trial.exit_status = job.exit_status;
   if (job.ending == Ending::kSignaled) trial.signal = job.signal;
-  runtime::ParsedOutput parsed = runtime::parse_jsonl(job.out);
+  runtime::ParsedOutput parsed = runtime::parse_output(context.runtime, job.out);
 
   observe::TreatmentVerdict treatment =
       observe::check_treatment(context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features,
@@ -104,7 +106,7 @@ void judge(const JobResult& job, const JudgeContext& context, double limit_s, sc
   trial.capabilities = std::move(treatment.capabilities);
   trial.quality = "unchecked";
 
-  Verdict verdict = verdict_of_arm(verdict_of_end(job, parsed, context.workload, limit_s), job,
+  Verdict verdict = verdict_of_arm(verdict_of_end(job, parsed, context, limit_s), job,
                                    observe::missing_device(context.arm, parsed.results, job.err), treatment, context);
   trial.results = std::move(parsed.results);
   trial.status = std::move(verdict.status);

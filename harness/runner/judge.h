@@ -15,6 +15,7 @@ namespace capbench::runner {
 
 // What a judgement needs to know besides the job.
 struct JudgeContext {
+  std::string_view runtime;  // its kind
   const suite::Workload& workload;
   const suite::Arm& arm;
   std::vector<std::string> cpu_variants;

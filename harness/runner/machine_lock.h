@@ -15,6 +15,7 @@ namespace capbench::runner {
 class MachineLock {
  public:
   explicit MachineLock(Fd fd) : fd_(std::move(fd)) {}
+  int fd() const { return fd_.get(); }
 
  private:
   Fd fd_;

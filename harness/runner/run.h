@@ -29,7 +29,11 @@ struct RunSummary {
   std::size_t planned = 0;
   std::size_t ran = 0;                           // in this sitting
   std::map<std::string, std::size_t> by_status;  // of the run's latest attempts, this sitting and earlier ones
+  // Of arms that the suite expects to fail.
+  std::size_t failed_as_expected = 0;
+  std::size_t unexpected_successes = 0;
   bool interrupted = false;
+  bool target_lost = false;  // a machine went away; --resume goes on when it is back
   bool machine_is_virtual = false;
 };
 

@@ -34,7 +34,7 @@ schema::TrialRecord judged(const target::JobResult& job, const suite::Arm& arm =
   workload.n_gen = {0};
   workload.repetitions = 1;
   schema::TrialRecord trial;
-  judge(job, {workload, arm, {}, 0}, 2.5, trial);
+  judge(job, {"llama-bench", workload, arm, {}, 0}, 2.5, trial);
   return trial;
 }
 
@@ -89,7 +89,7 @@ TEST(Judge, AWrongTreatmentExplainsAFailure) {
   workload.n_prompt = {8};
   workload.repetitions = 1;
   schema::TrialRecord trial;
-  judge(ended(0, kRow), {workload, arm, {}, 0, "", "the shim cannot be loaded: gone"}, 2.5, trial);
+  judge(ended(0, kRow), {"llama-bench", workload, arm, {}, 0, "", "the shim cannot be loaded: gone"}, 2.5, trial);
   EXPECT_EQ(trial.status, "invalid_treatment");
   EXPECT_EQ(trial.treatment, "invalid");
   // A trial that was stopped tells nothing.

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/cli/command.h"
+#include "harness/export/render.h"
+#include "schema/store.h"
+
+namespace capbench::cli {
+namespace {
+
+struct Options {
+  std::string db;
+  std::string suite;
+  std::string format = "jsonl";
+  std::string out;
+};
+
+int export_results(const Options& options) {
+  auto path = store_path(options.db, false);
+  if (!path) return fail(path.error());
+  auto store = schema::Store::open(*path, schema::OpenMode::kReadOnly);
+  if (!store) return fail(store.error());
+  schema::TrialFilter filter;
+  filter.suite = options.suite;
+  auto trials = store->trials(filter);
+  if (!trials) return fail(trials.error());
+  const std::vector<exports::ExportRow> rows = exports::export_rows(*trials);
+  if (rows.empty()) {
+    return fail({ErrorKind::kUsage, path->string(), "holds no result of a trial that is ok",
+                 "`capbench report speedup`, which says what became of the trials"});
+  }
+  if (options.format == "llama-bench-sqlite") {
+    if (options.out.empty()) {
+      return fail({ErrorKind::kUsage, "--out", "a database is not for a terminal", "--out llama-bench.sqlite"});
+    }
+    auto bytes = exports::render_sqlite(rows);
+    return bytes ? write_output(options.out, *bytes) : fail(bytes.error());
+  }
+  std::string text;
+  if (options.format == "jsonl") text = exports::render_jsonl(rows);
+  if (options.format == "csv") text = exports::render_csv(rows);
+  if (options.format == "sql") text = exports::render_sql(rows);
+  if (options.format == "md") text = exports::render_markdown(rows);
+  return write_output(options.out, text);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("export", "Print results as llama-bench's own formats");
+  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--suite", options->suite, "only this suite (name or id)");
+  command->add_option("--format", options->format, "jsonl, csv, sql, md or llama-bench-sqlite")
+      ->check(CLI::IsMember({"jsonl", "csv", "sql", "md", "llama-bench-sqlite"}))
+      ->capture_default_str();
+  command->add_option("--out", options->out, "a file instead of standard output");
+  command->footer(
+      "Only trials that are ok. Whatever reads llama-bench's output reads this; llama.cpp's\n"
+      "compare-llama-bench.py reads llama-bench-sqlite.\n"
+      "Examples:\n"
+      "  capbench export --db results.db --format md\n"
+      "  capbench export --db results.db --format llama-bench-sqlite --out llama-bench.sqlite");
+  command->callback([&session, options] { session.action = [options] { return export_results(*options); }; });
+}
+
+}  // namespace capbench::cli

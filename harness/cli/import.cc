@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/file.h"
+#include "harness/cli/command.h"
+#include "harness/import/evidence/evidence.h"
+#include "harness/import/evidence/put_evidence.h"
+#include "harness/import/store/import_into.h"
+#include "harness/runner/version.h"
+#include "schema/import_writer.h"
+#include "schema/store.h"
+
+namespace capbench::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string db;
+  std::string as;
+  std::string columns;
+  std::string machine;
+  bool keep_raw = false;
+};
+
+// What the whole command has to say.
+struct Tally {
+  std::int64_t added = 0;
+  std::int64_t known = 0;
+  bool finding = false;  // something was quarantined, or is not what it says it is
+};
+
+void tell_quarantine(const std::string& path, const imports::QuarantinedRow& row) {
+  tell(fmt::format("{}:{}: quarantined: {}\n", path, row.place.line, row.reason));
+}
+
+void tell_outcome(const std::string& path, const imports::Outcome& outcome, Tally& tally) {
+  for (const std::string& note : outcome.notes) tell(fmt::format("{}: {}\n", path, note));
+  for (const imports::QuarantinedRow& row : outcome.quarantine) tell_quarantine(path, row);
+  if (outcome.quarantined > outcome.quarantine.size()) {
+    tell(fmt::format("{}: and {} more quarantined rows, in table quarantine\n", path,
+                     outcome.quarantined - outcome.quarantine.size()));
+  }
+  tally.added += outcome.added;
+  tally.known += outcome.known;
+  tally.finding = tally.finding || outcome.quarantined > 0;
+  if (outcome.is_known) {
+    tell(fmt::format("{}: imported before, nothing changed\n", path));
+    return;
+  }
+  tell(fmt::format("{}: {}: {} rows, {} trials added, {} known, {} quarantined\n", path, outcome.kind, outcome.rows,
+                   outcome.added, outcome.known, outcome.quarantined));
+}
+
+// Files below the folder, by their name from it.
+Result<std::vector<imports::EvidenceFile>> files_below(const fs::path& folder) {
+  constexpr std::uintmax_t kMostBytes = 64U << 20U;
+  constexpr std::size_t kMostFiles = 10000;
+  std::vector<imports::EvidenceFile> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_regular_file(error)) continue;
+    if (files.size() == kMostFiles) {
+      return Error{ErrorKind::kUsage, folder.string(), fmt::format("holds more than {} files", kMostFiles),
+                   "import its subfolders one by one"};
+    }
+    const fs::path path = it->path();
+    files.push_back({path.lexically_relative(folder).generic_string(), [path] { return read_file(path, kMostBytes); },
+                     it->file_size(error)});
+  }
+  if (error) return file_error(folder, error.value());
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return files;
+}
+
+// The exit status.
+int import_one(schema::Store& store, const std::string& path, const imports::ImportOptions& options, Tally& tally) {
+  auto outcome = imports::is_capbench_store(path)
+                     ? imports::merge_store_into(store, path)
+                     : imports::import_file_into(store, path, options, std::string(runner::kVersion));
+  if (!outcome) return fail(outcome.error());
+  tell_outcome(path, *outcome, tally);
+  return 0;
+}
+
+Status import_folder(schema::Store& store, const fs::path& folder, const std::vector<imports::EvidenceFile>& files,
+                     const Options& options, Tally& tally) {
+  imports::EvidenceOptions wanted;
+  wanted.machine = options.machine;
+  wanted.keep_raw = options.keep_raw;
+  wanted.harness_version = std::string(runner::kVersion);
+  auto evidence = imports::import_evidence(fs::absolute(folder).lexically_normal().filename().string(), files, wanted);
+  if (!evidence) return std::move(evidence).error();
+  auto writer = schema::ImportWriter::begin(store);
+  if (!writer) return std::move(writer).error();
+  if (auto status = imports::put_evidence(*evidence, *writer); !status) return status;
+  const auto counts = writer->trials();
+  if (auto status = writer->finish(); !status) return status;
+  const std::string name = folder.string();
+  for (const std::string& note : evidence->notes) tell(fmt::format("{}: {}\n", name, note));
+  for (const std::string& finding : evidence->findings) tell(fmt::format("{}: finding: {}\n", name, finding));
+  tell(fmt::format("{}: evidence: {} trials added, {} known, {} findings\n", name, counts.added, counts.known,
+                   evidence->findings.size()));
+  tally.added += counts.added;
+  tally.known += counts.known;
+  tally.finding = tally.finding || !evidence->findings.empty();
+  return {};
+}
+
+int import_paths(const Options& options) {
+  imports::ImportOptions import_options;
+  if (!options.as.empty()) import_options.as = imports::source_kind(options.as);
+  if (!options.columns.empty()) {
+    auto columns = imports::parse_column_mapping(options.columns);
+    if (!columns) return fail(columns.error());
+    import_options.columns = std::move(*columns);
+  }
+  auto path = store_path(options.db, true);
+  if (!path) return fail(path.error());
+  auto store = schema::Store::open(*path, schema::OpenMode::kCreate);
+  if (!store) return fail(store.error());
+  Tally tally;
+  int worst = 0;
+  for (const std::string& name : options.paths) {
+    std::error_code error;
+    // One bad file does not keep the others out.
+    if (!fs::is_directory(name, error)) {
+      worst = std::max(worst, import_one(*store, name, import_options, tally));
+      continue;
+    }
+    auto files = files_below(name);
+    if (!files) {
+      worst = std::max(worst, fail(files.error()));
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const imports::EvidenceFile& file : *files) names.push_back(file.name);
+    if (imports::looks_like_evidence(names)) {
+      if (auto status = import_folder(*store, name, *files, options, tally); !status) {
+        worst = std::max(worst, fail(status.error()));
+      }
+      continue;
+    }
+    for (const std::string& file : names) {
+      worst = std::max(worst, import_one(*store, (fs::path(name) / file).string(), import_options, tally));
+    }
+  }
+  tell(fmt::format("{} trials added, {} known; the table: capbench report speedup --db {}\n", tally.added, tally.known,
+                   path->string()));
+  return worst != 0 ? worst : tally.finding ? exit_status(ErrorKind::kFinding) : 0;
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("import", "Take in results that were measured without capbench");
+  command->add_option("PATH", options->paths, "llama-bench output, evidence folders, databases, other stores")
+      ->required();
+  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--as", options->as, "the kind of file [as its content tells]")
+      ->check(CLI::IsMember({"llama-bench", "google-benchmark", "mlx-lm", "sqlite"}));
+  command->add_option("--columns", options->columns, "for a CSV of your own: FIELD=COLUMN;FIELD:=VALUE;...");
+  command->add_option("--machine", options->machine, "name of the machine that evidence folders are from [its chip]");
+  command->add_flag("--keep-raw", options->keep_raw, "keep the bytes of evidence folders as well");
+  command->footer(
+      "JSON, JSONL, CSV, SQL and Markdown of every llama-bench since 2023, logs and pasted tables too; a row that\n"
+      "cannot be trusted is quarantined with its line and reason. What was imported before changes nothing.\n"
+      "Exit status 1: something was quarantined, or a folder is not what it says.\n"
+      "Examples:\n"
+      "  capbench import results.jsonl table.md --db results.db\n"
+      "  capbench import speeds.csv --columns 'test=Test;avg_ts=tok/s;model_filename=Model'");
+  command->callback([&session, options] { session.action = [options] { return import_paths(*options); }; });
+}
+
+}  // namespace capbench::cli
