@@ -147,7 +147,8 @@ TEST_F(OverSsh, TheSameSuiteGivesTheSameTable) {
     const auto report = sandbox_.capbench({"report", "speedup", "--db", db, "--format", "json"});
     EXPECT_EQ(report.exit_status, 0) << report.err;
     std::map<std::string, double> ratios;
-    for (const json& row : json::parse(report.out)["rows"]) {
+    const json document = json::parse(report.out);
+    for (const json& row : document["rows"]) {
       EXPECT_EQ(row["treatment"], "proven");
       ratios[row["test"].get<std::string>()] = row["speedup"]["ratio"].get<double>();
     }
@@ -245,12 +246,14 @@ TEST_F(OverSsh, WhatTheSuiteRequiresIsChecked) {
   EXPECT_FALSE(fs::exists(db_) && !trials(db_).empty());
 }
 
-// Four machines, each played by a `command` target of this host: the machines run side by side, and each runs strictly
-// one trial at a time.
+// Four machines, each played by a `command` target in a mount namespace with a machine id of its own: the machines run
+// side by side, and each runs strictly one trial at a time.
 TEST_F(Targets, MachinesRunSideBySideAndEachOneTrialAtATime) {
+  const CommandResult can =
+      run_command({{"unshare", "-m", "mount", "--bind", "/etc/machine-id", "/etc/machine-id"}, {}});
+  if (can.exit_status != 0) GTEST_SKIP() << "no mount namespaces here: " << can.err;
   std::string targets;
   std::string arms;
-  const std::string shell = sandbox_.write("sh.sh", "#!/bin/sh\nexec /bin/sh -c \"$1\"\n").string();
   for (const char* name : {"m1", "m2", "m3", "m4"}) {
     const std::string log = (sandbox_.dir / (std::string("log-") + name)).string();
     const std::string bench = sandbox_
@@ -258,6 +261,15 @@ TEST_F(Targets, MachinesRunSideBySideAndEachOneTrialAtATime) {
                                          stand_in_bench(fmt::format("echo \"+ $(date +%s%N)\" >>{}; sleep 0.2", log),
                                                         fmt::format("echo \"- $(date +%s%N)\" >>{}", log)))
                                   .string();
+    const std::string id =
+        sandbox_.write(std::string("id-") + name, fmt::format("{:0>32}\n", std::string(name).substr(1))).string();
+    const std::string shell =
+        sandbox_
+            .write(std::string("sh-") + name,
+                   fmt::format("#!/bin/sh\nexec unshare -m /bin/sh -c 'mount --bind {} /etc/machine-id && exec /bin/sh "
+                               "-c \"$1\"' sh \"$1\"\n",
+                               id))
+            .string();
     targets += fmt::format(R"({}"{}": {{"kind": "command", "machine": "{}", "executable": "{}", "work_dir": "{}",
         "run": ["{}", "{{script}}"]}})",
                            targets.empty() ? "" : ", ", name, name, bench, (sandbox_.dir / name).string(), shell);
@@ -302,6 +314,27 @@ TEST_F(Targets, MachinesRunSideBySideAndEachOneTrialAtATime) {
     }
   }
   EXPECT_TRUE(overlap);
+}
+
+TEST_F(Targets, OneMachineUnderTwoNamesIsRefused) {
+  const std::string bench = logging_bench((sandbox_.dir / "log").string(), 0);
+  const std::string shell = sandbox_.write("sh.sh", "#!/bin/sh\nexec /bin/sh -c \"$1\"\n").string();
+  Parts p;
+  for (const char* name : {"one", "two"}) {
+    p.targets = (p.targets == "{}" ? "{" : p.targets + ", ") +
+                fmt::format(R"("{0}": {{"kind": "command", "machine": "{0}", "executable": "{1}", "work_dir": "{2}",
+        "run": ["{3}", "{{script}}"]}})",
+                            name, bench, (sandbox_.dir / name).string(), shell);
+    p.arms +=
+        fmt::format(R"({}{{"name": "{}", "mode": "other", "target": "{}"}})", p.arms.empty() ? "" : ", ", name, name);
+  }
+  p.targets += "}";
+  p.workload = R"("p": 16, "n": 4, "r": 2)";
+  p.protocol = R"("trials": 1)";
+  const auto result = sandbox_.capbench({"run", suite(p), "--db", db_});
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_NE(result.err.find("one"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("\"machine\""), std::string::npos) << result.err;
 }
 
 TEST_F(Targets, AGateRefusesWarnsOrIsOff) {
@@ -354,7 +387,9 @@ TEST_F(Targets, WarmUpTrialsAreKeptAndCountNowhere) {
   EXPECT_EQ(warm, 1);
   const auto report = sandbox_.capbench({"report", "speedup", "--db", db_, "--format", "json"});
   ASSERT_EQ(report.exit_status, 0) << report.err;
-  for (const json& row : json::parse(report.out)["rows"]) EXPECT_EQ(row["modes"]["bare-metal"]["n_trials"], 2);
+  const json document = json::parse(report.out);
+  ASSERT_FALSE(document["rows"].empty());
+  for (const json& row : document["rows"]) EXPECT_EQ(row["modes"]["bare-metal"]["n_trials"], 2);
 }
 
 TEST_F(Targets, AdaptiveTrialsStopWhenEveryIntervalIsNarrow) {

@@ -147,6 +147,30 @@ TEST_F(VulkanRun, BrokenArmsAreInvalidAndDoNotStopTheRun) {
       << by_arm.at("unsupported level").reason;
 }
 
+// Every combination of three answers of llvmpipe and two controls, and the report that says what depends on what.
+TEST_F(VulkanRun, AFullFactorialIsProvenInEveryCell) {
+  const auto text = read_file("suites/vulkan-factorial-llvmpipe.json");
+  ASSERT_TRUE(text.ok()) << to_string(text.error());
+  json factorial = json::parse(*text);
+  factorial["runtime"]["executable"] = (llama_dir() / "llama-bench").string();
+  factorial["workloads"] = json::array({{{"name", "tg1"}, {"n", 1}, {"r", 1}, {"ngl", -1}}});
+  factorial["protocol"]["trials"] = 1;
+  const auto result = run(factorial, shims_, "factorial.db");
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  const auto by_arm = trials("factorial.db");
+  EXPECT_EQ(by_arm.size(), 10U);  // 8 cells, placebo and bare metal
+  for (const auto& [arm, trial] : by_arm) {
+    EXPECT_EQ(trial.status, "ok") << arm << ": " << trial.reason;
+    EXPECT_EQ(trial.treatment, "proven") << arm << ": " << trial.reason;
+  }
+  const auto report =
+      sandbox_.capbench({"report", "ablation", "--db", (sandbox_.dir / "factorial.db").string(), "--format", "json"});
+  ASSERT_EQ(report.exit_status, 0) << report.err;
+  // One process an arm: what is within a process, and no claim.
+  EXPECT_NE(report.out.find("shader_float16"), std::string::npos);
+  EXPECT_EQ(report.out.find("\"depends_on\": \"yes\""), std::string::npos) << report.out;
+}
+
 TEST_F(VulkanRun, DoctorSeesWhetherTheDeviceIsThere) {
   const std::string suite = sandbox_.write("doctor.json", suite_.dump()).string();
   const auto present = sandbox_.capbench({"doctor", suite}, {{"CAPBENCH_SHIM_DIR", shims_.string()}});

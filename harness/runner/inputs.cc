@@ -130,7 +130,8 @@ Result<ModelInput> prepare_model(const suite::Model& model, const fs::path& suit
   input.artifact = std::move(*artifact);
   if (!pin.empty() && pin != input.artifact.sha256) {
     return Error{ErrorKind::kUsage, input.path.string(),
-                 fmt::format("SHA-256 is {}, the pin is {}", input.artifact.sha256, pin),
+                 fmt::format("SHA-256 is {}, the {} pins {}", input.artifact.sha256,
+                             model.sha256.empty() ? "catalog" : "suite", pin),
                  "fetch the pinned file, or correct the pin"};
   }
   return input;
@@ -215,9 +216,27 @@ Result<fs::path> StageDir::folder_of(const std::vector<fs::path>& files) {
   return folder;
 }
 
+namespace {
+
+// Before anything takes time: is every program here that is run here or sent?
+Status find_programs(const suite::Suite& suite, const fs::path& suite_dir, const Install& install) {
+  for (const suite::Arm& arm : suite.arms) {
+    const auto target = suite.targets.find(arm.target);
+    const bool lies_there = target != suite.targets.end() && target->second.options.contains("executable");
+    if (arm.executable.empty() && lies_there) continue;
+    const std::string& wanted = arm.executable.empty() ? suite.runtime.executable : arm.executable;
+    auto found = find_runtime_program(install, suite.runtime.kind, wanted, suite_dir);
+    if (!found) return std::move(found).error();
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Inputs> prepare_inputs(const suite::Suite& suite, const fs::path& suite_dir, const Install& install,
                               SharedDigests& digests, const Say& say) {
   Inputs inputs;
+  if (auto status = find_programs(suite, suite_dir, install); !status) return std::move(status).error();
   for (const suite::Model& model : suite.models) {
     auto input = prepare_model(model, suite_dir, install, digests, say);
     if (!input) {

@@ -68,6 +68,11 @@ Status Lane::prepare() {
   if (!host) return std::move(host).error();
   Place& machine = *places_.emplace(machine_, std::move(*host)).first->second;
 
+  if (const auto other = context_.machines.enter(machine.environment().machine_id, machine_)) {
+    return Error{ErrorKind::kUsage, fmt::format("targets \"{}\" and \"{}\"", *other, machine_),
+                 "are one machine, as its id says, and would disturb each other",
+                 fmt::format("\"machine\": \"{}\" in the other one", *other)};
+  }
   std::filesystem::path lock_path = machine_lock_path();
   if (!machine.is_local()) lock_path += "." + machine.environment().machine_id.substr(0, 16);
   auto lock = lock_machine({lock_path, context_.wait_for_machine, stop_fd, [&](const std::string& holder) {

@@ -23,6 +23,7 @@ struct LaneContext {
   const Inputs& inputs;
   Journal& journal;
   SharedDigests& digests;
+  MachineRegister& machines;
   SharedProgress& progress;
   target::ToolRunner& tools;
   const StopSignal& stop;

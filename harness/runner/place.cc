@@ -90,6 +90,13 @@ Result<schema::ArtifactRecord> SharedDigests::digest(const std::filesystem::path
   return cache_.digest(path);
 }
 
+std::optional<std::string> MachineRegister::enter(const std::string& machine_id, const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto [it, is_new] = names_.emplace(machine_id, name);
+  if (is_new || it->second == name) return std::nullopt;
+  return it->second;
+}
+
 target::DigestOf SharedDigests::asker() {
   return [this](const std::filesystem::path& file) -> Result<target::FileDigest> {
     auto artifact = digest(file);

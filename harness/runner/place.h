@@ -36,6 +36,18 @@ class SharedDigests {
   schema::DigestCache cache_;
 };
 
+// Which machines this run drives, by their ids: two names for one machine would wait for each other. For several
+// threads.
+class MachineRegister {
+ public:
+  // The name that has the id already, or nothing: then it is `name`'s now.
+  std::optional<std::string> enter(const std::string& machine_id, const std::string& name);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> names_;
+};
+
 // One thread at a time for each place; different places from different threads.
 class Place {
  public:

@@ -291,8 +291,18 @@ Result<RunSummary> run_suite(const suite::Suite& suite, const std::filesystem::p
   if (!inputs) return std::move(inputs).error();
   Journal journal(suite, store);
   const auto tools = target::make_local_tools();
-  const LaneContext context{suite,   suite_dir,       install, *inputs, journal,
-                            digests, shared_progress, *tools,  stop,    options.wait_for_machine};
+  MachineRegister machines;
+  const LaneContext context{suite,
+                            suite_dir,
+                            install,
+                            *inputs,
+                            journal,
+                            digests,
+                            machines,
+                            shared_progress,
+                            *tools,
+                            stop,
+                            options.wait_for_machine};
   return Run(context, options).execute();
 }
 

@@ -368,19 +368,25 @@ TEST_F(Layer, ThreadsMayAskAtTheSameTime) {
   {
     SessionOptions arm = options(kBoth, "vulkan.cooperative_matrix2=off", "");
     const Session session(arm);
+    // The loader (1.3.239) gives a function that it does not know a slot when it is first asked for, without a lock.
+    EXPECT_TRUE(session.flexible().empty());
     std::vector<std::thread> threads;
-    std::atomic<int> wrong{0};
+    std::atomic<int> wrong_words{0};
+    std::atomic<int> wrong_shapes{0};
+    std::atomic<int> wrong_devices{0};
     for (int t = 0; t < 8; ++t) {
       threads.emplace_back([&] {
         for (int i = 0; i < 50; ++i) {
-          if (session.words(Style::kAggregate) != poor || !session.flexible().empty() ||
-              session.create_device_with_all(Style::kAggregate) != VK_SUCCESS)
-            ++wrong;
+          if (session.words(Style::kAggregate) != poor) ++wrong_words;
+          if (!session.flexible().empty()) ++wrong_shapes;
+          if (session.create_device_with_all(Style::kAggregate) != VK_SUCCESS) ++wrong_devices;
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(wrong.load(), 0);
+    EXPECT_EQ(wrong_words.load(), 0);
+    EXPECT_EQ(wrong_shapes.load(), 0);
+    EXPECT_EQ(wrong_devices.load(), 0);
   }
   EXPECT_EQ(scan_banners(captured.text()).banners.size(), 1U) << captured.text();
 }
