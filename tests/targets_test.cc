@@ -250,7 +250,7 @@ TEST_F(OverSsh, WhatTheSuiteRequiresIsChecked) {
 // side by side, and each runs strictly one trial at a time.
 TEST_F(Targets, MachinesRunSideBySideAndEachOneTrialAtATime) {
   const CommandResult can =
-      run_command({{"unshare", "-m", "mount", "--bind", "/etc/machine-id", "/etc/machine-id"}, {}});
+      run_command({{"/usr/bin/env", "unshare", "-m", "mount", "--bind", "/etc/machine-id", "/etc/machine-id"}, {}});
   if (can.exit_status != 0) GTEST_SKIP() << "no mount namespaces here: " << can.err;
   std::string targets;
   std::string arms;
