@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2034
 # What the stand-in programs share. Each plays one tool whose guest is this machine: a command runs in a real sh, in the
 # folder that plays the guest's home, with none of the caller's environment.
 #
