@@ -234,6 +234,16 @@ TEST_F(OverSsh, KilledInTheMiddleNothingIsLostAndNothingRunsOn) {
   EXPECT_EQ(blocks.size(), 3U);
 }
 
+TEST_F(OverSsh, DoctorSeesWhetherATargetAnswers) {
+  const std::string file = suite(parts());
+  const auto present = sandbox_.capbench({"doctor", file});
+  EXPECT_NE(present.out.find("ok       target box"), std::string::npos) << present.out;
+  sshd_->cut();
+  const auto silent = sandbox_.capbench({"doctor", file});
+  EXPECT_EQ(silent.exit_status, 3) << silent.out;
+  EXPECT_NE(silent.out.find("MISSING  target box"), std::string::npos) << silent.out;
+}
+
 TEST_F(OverSsh, WhatTheSuiteRequiresIsChecked) {
   Parts p = parts();
   json spec = json::parse(sshd_->spec_json());

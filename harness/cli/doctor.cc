@@ -17,6 +17,7 @@
 #include "harness/runner/injection.h"
 #include "harness/runner/inputs.h"
 #include "harness/runner/machine_lock.h"
+#include "harness/runner/place.h"
 #include "harness/target/target.h"
 #include "models/catalog.h"
 #include "models/inspect.h"
@@ -165,6 +166,17 @@ void check_devices(const suite::Suite& suite, const fs::path& bench, std::vector
 void check_model(const Session& session, const suite::Model& model, const fs::path& folder,
                  std::vector<Finding>& findings) {
   const std::string thing = "model " + model.name;
+  if (model.kind == "none") return;
+  if (!model.catalog.empty()) {
+    auto entry = models::find_model(model.catalog);
+    const fs::path path =
+        entry && entry->file ? session.install.cache / "models" / entry->file->file_name : fs::path(model.catalog);
+    std::error_code error;
+    findings.push_back(fs::exists(path, error) ? found(thing, path.string())
+                                               : Finding{State::kMissing, thing, path.string() + ": not fetched yet",
+                                                         "capbench models fetch " + model.catalog});
+    return;
+  }
   if (!model.like.empty()) {
     auto shape = models::find_shape(model.like);
     findings.push_back(shape ? found(thing, fmt::format("a twin of {}, written on first use below {}", model.like,
@@ -174,6 +186,31 @@ void check_model(const Session& session, const suite::Model& model, const fs::pa
   }
   auto info = models::inspect(folder / model.file);
   findings.push_back(info ? found(thing, info->file) : from_error(thing, info.error()));
+}
+
+// Does each target answer? Nothing is started or sent there.
+void check_targets(const suite::Suite& suite, std::vector<Finding>& findings) {
+  const auto tools = target::make_local_tools();
+  for (const auto& [name, spec] : suite.targets) {
+    const std::string thing = "target " + name;
+    auto target = target::make_target(name, runner::to_target_spec(spec), *tools);
+    if (!target) {
+      findings.push_back(from_error(thing, target.error()));
+      continue;
+    }
+    // A tool of another machine is asked there only by a run.
+    if (!spec.machine.empty() && spec.machine != "local" && spec.machine != name && spec.kind != "ssh") {
+      findings.push_back({State::kNote, thing, fmt::format("lives on {}; not asked", spec.machine), ""});
+      continue;
+    }
+    if (auto os = (*target)->os()) {
+      findings.push_back(found(thing, fmt::format("{}, answers: {}", spec.kind, *os)));
+    } else if (spec.lists.contains("start")) {
+      findings.push_back({State::kNote, thing, "does not answer now", "`capbench run` starts it by its hook"});
+    } else {
+      findings.push_back(from_error(thing, os.error()));
+    }
+  }
 }
 
 int print_findings(const std::vector<Finding>& findings) {
@@ -200,12 +237,19 @@ int doctor(const Session& session, const std::string& suite_path, const std::str
   }
   check_machine(findings);
   const std::string executable = loaded ? loaded->suite.runtime.executable : "";
-  auto bench = runner::find_llama_bench(session.install, executable, loaded ? loaded->folder : fs::path("."));
-  findings.push_back(bench ? found("llama-bench", bench->string()) : from_error("llama-bench", bench.error()));
+  const std::string kind = loaded ? loaded->suite.runtime.kind : "llama-bench";
+  auto bench = runner::find_runtime_program(session.install, kind, executable, loaded ? loaded->folder : fs::path("."));
+  findings.push_back(bench ? found(kind, bench->string()) : from_error(kind, bench.error()));
+  const bool with_quality = loaded && loaded->suite.quality && bench;
+  if (with_quality && !fs::exists(bench->parent_path() / "llama-perplexity")) {
+    findings.push_back({State::kMissing, "llama-perplexity", "not beside llama-bench; the suite checks quality",
+                        "scripts/llama-bench --perplexity"});
+  }
   check_shims(session, loaded ? &loaded->suite : nullptr, findings);
   if (loaded) {
     if (bench) check_devices(loaded->suite, *bench, findings);
     for (const suite::Model& model : loaded->suite.models) check_model(session, model, loaded->folder, findings);
+    check_targets(loaded->suite, findings);
   }
   check_store(db, findings);
   check_lock(findings);
