@@ -1,4 +1,8 @@
 // What devices could do at most: memory bandwidth and arithmetic rate, from their makers' figures.
+//
+// `source` says where a figure belongs; the figures have not been compared with those documents since they were
+// entered. Bandwidths are the makers' own; of the rates, Apple's follow from a clock that Apple does not publish, and
+// those of the M3 to M5 are the least certain.
 #ifndef CAPBENCH_REPORTS_DEVICES_H_
 #define CAPBENCH_REPORTS_DEVICES_H_
 

@@ -379,6 +379,31 @@ TEST_F(Targets, AGateRefusesWarnsOrIsOff) {
   EXPECT_EQ(trials(off)[0].trial.hygiene, "");
 }
 
+// Any Google Benchmark program: its repetitions are samples, its benchmarks tests.
+TEST_F(Targets, AGoogleBenchmarkIsMeasuredToo) {
+  const std::string program = fs::absolute("tests/small_benchmark").string();
+  ASSERT_TRUE(fs::exists(program));
+  const std::string file = sandbox_
+                               .write("gb.json", fmt::format(R"({{"capbench": 1, "name": "gb",
+      "runtime": {{"kind": "google-benchmark", "executable": "{}"}},
+      "workloads": [{{"name": "small", "filter": "add_up/100$", "r": 3}}],
+      "arms": [{{"name": "a", "mode": "before"}}, {{"name": "b", "mode": "after"}}], "protocol": {{"trials": 2}}}})",
+                                                             program))
+                               .string();
+  const auto result = sandbox_.capbench({"run", file, "--db", db_});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  const auto views = trials(db_);
+  ASSERT_EQ(views.size(), 4U);
+  for (const auto& view : views) {
+    EXPECT_EQ(view.trial.status, "ok") << view.trial.reason;
+    ASSERT_EQ(view.trial.results.size(), 1U);
+    EXPECT_EQ(view.trial.results[0].test.substr(0, 10), "add_up/100");
+    EXPECT_EQ(view.trial.results[0].samples_ns.size(), 3U);
+    EXPECT_EQ(view.trial.model_kind, "none");
+  }
+  EXPECT_EQ(sandbox_.capbench({"report", "speedup", "--db", db_}).exit_status, 0);
+}
+
 TEST_F(Targets, WarmUpTrialsAreKeptAndCountNowhere) {
   Parts p;
   p.executable = logging_bench((sandbox_.dir / "log").string(), 0);

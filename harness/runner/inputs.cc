@@ -466,6 +466,7 @@ schema::ClosureRecord make_closure(const ModelInput& model, const ArmInput& arm,
   // A manifest is never mapped, and a library was read by the loader even when it was unloaded again before anyone
   // looked.
   for (const std::string& file : injected) add("shim", file);
+  if (place.image_artifact()) closure.members.push_back({"image", *place.image_artifact(), ""});
   closure.id = schema::closure_id(closure);
   return closure;
 }

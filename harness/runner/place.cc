@@ -173,7 +173,16 @@ Status Place::learn(int stop_fd) {
   if (const auto cpuinfo = texts->find("cpuinfo"); cpuinfo != texts->end()) {
     cpu_features_ = shim::cpu::features_of_cpuinfo(cpuinfo->second.text).value_or(0);
   }
-  if (auto image = target_->image()) image_ = image_json(*image);
+  if (auto image = target_->image()) {
+    image_ = image_json(*image);
+    constexpr std::string_view kSha256 = "sha256:";
+    const std::string_view digest = image->digest;
+    if (digest.starts_with(kSha256) && is_sha256(digest.substr(kSha256.size()))) {
+      // How large an image is depends on how it is counted.
+      image_artifact_ = schema::ArtifactRecord{std::string(digest.substr(kSha256.size())), 0,
+                                               image->name.empty() ? "image" : image->name};
+    }
+  }
   if (machine_ != nullptr) environment_.machine_id = machine_->environment().machine_id;
 
   const std::map<std::string, std::string> required = requirements_of(spec_);

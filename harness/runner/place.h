@@ -63,6 +63,8 @@ class Place {
   // The facts of this place. A guest has its host's machine_id.
   const schema::EnvironmentRecord& environment() const { return environment_; }
   const std::string& image() const { return image_; }  // JSON; empty: no image, or not known
+  // The same as a file of the closure, where it is named by a SHA-256.
+  const std::optional<schema::ArtifactRecord>& image_artifact() const { return image_artifact_; }
   // What results of this place carry as `guest`: "vm", "container", or nothing for a host.
   const std::string& guest() const { return guest_; }
   // What its CPU executes; nothing where no level is known.
@@ -97,6 +99,7 @@ class Place {
   std::string os_;
   schema::EnvironmentRecord environment_;
   std::string image_;
+  std::optional<schema::ArtifactRecord> image_artifact_;
   std::string guest_;
   shim::cpu::FeatureSet cpu_features_ = 0;
   std::int64_t cpus_ = 0;
