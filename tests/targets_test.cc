@@ -389,7 +389,7 @@ TEST_F(Targets, AGoogleBenchmarkIsMeasuredToo) {
   const std::string file = sandbox_
                                .write("gb.json", fmt::format(R"({{"capbench": 1, "name": "gb",
       "runtime": {{"kind": "google-benchmark", "executable": "{}"}},
-      "workloads": [{{"name": "small", "filter": "add_up/100$", "r": 3}}],
+      "workloads": [{{"name": "small", "filter": "add_up/100/", "r": 3}}],
       "arms": [{{"name": "a", "mode": "before"}}, {{"name": "b", "mode": "after"}}], "protocol": {{"trials": 2}}}})",
                                                              program))
                                .string();
