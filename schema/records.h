@@ -33,7 +33,8 @@ struct ArtifactRecord {
   std::string name;  // file name without its folder
 };
 
-// One member of a closure: what the file was for. Roles: "executable", "library", "shim", "model", "driver", "script", "image".
+// One member of a closure: what the file was for. Roles: "executable", "library", "shim", "model", "driver", "script",
+// "image".
 struct ClosureMember {
   std::string role;
   ArtifactRecord artifact;
