@@ -24,13 +24,15 @@ struct ModelInput {
   std::string kind;  // "real", "twin" or "none"
 };
 
-// A folder for links with harmless names, removed at the end. One thread at a time.
+// A folder of this machine for links with harmless names and for files of the moment, removed at the end. One thread at
+// a time.
 class StageDir {
  public:
   static Result<std::unique_ptr<StageDir>> make();
   ~StageDir();
   StageDir(const StageDir&) = delete;
   StageDir& operator=(const StageDir&) = delete;
+  const std::filesystem::path& path() const { return path_; }
   // A path without any of `forbidden` that leads to `target`: the target itself if it is harmless, else a link.
   Result<std::string> harmless_path(const std::filesystem::path& target, std::string_view forbidden);
   // A new folder that holds a link to each file, under its own name.

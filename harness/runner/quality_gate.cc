@@ -1,13 +1,10 @@
 #include "harness/runner/quality_gate.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>  // NOLINT: mkdtemp is POSIX
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 #include <optional>
-#include <system_error>
 
 #include "base/file.h"
 #include "harness/observe/environment.h"
@@ -110,28 +107,6 @@ Result<quality::ModelFacts> model_facts(const fs::path& path) {
   if (!gguf) return std::move(gguf).error();
   return quality::facts_of(*gguf);
 }
-
-// A folder of this machine, removed at the end.
-class ScratchHere {
- public:
-  static Result<std::unique_ptr<ScratchHere>> make() {
-    std::error_code error;
-    std::string path = (fs::temp_directory_path(error) / "capbench-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) return file_error(path, errno);
-    return std::unique_ptr<ScratchHere>(new ScratchHere(path));
-  }
-  ~ScratchHere() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchHere(const ScratchHere&) = delete;
-  ScratchHere& operator=(const ScratchHere&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  explicit ScratchHere(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
 
 // A folder for the base file on a place, removed at the end.
 class ScratchFolder {
@@ -262,7 +237,7 @@ Status QualityGate::check_model(std::size_t index, const std::set<std::size_t>& 
     return inputs.at(arm.target).arms[static_cast<std::size_t>(&arm - suite.arms.data())];
   };
   // The text and the base file on each place; here they pass through a folder of this machine.
-  auto here = ScratchHere::make();
+  auto here = StageDir::make();
   if (!here) return std::move(here).error();
   const fs::path text_here = (*here)->path() / "text";
   const fs::path base_here = (*here)->path() / "base";
