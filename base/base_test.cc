@@ -31,6 +31,15 @@ TEST(Digest, MatchesTheStandardsExamples) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(Digest, IsKnownByItsDigits) {
+  const std::string good = sha256("");
+  EXPECT_TRUE(is_sha256(good));
+  for (const std::string& bad :
+       {std::string(), good.substr(1), good + "0", 'E' + good.substr(1), ' ' + good.substr(1)}) {
+    EXPECT_FALSE(is_sha256(bad)) << bad;
+  }
+}
+
 TEST(Digest, OfAFileIsThatOfItsBytes) {
   const auto path = scratch("bytes");
   std::string bytes(3 << 20, 'x');

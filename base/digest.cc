@@ -11,6 +11,11 @@
 #include "base/file.h"
 
 namespace capbench {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+}  // namespace
 
 struct Sha256::State {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
@@ -31,7 +36,6 @@ std::string Sha256::finish() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   EVP_DigestFinal_ex(state_->context.get(), digest.data(), &size);
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
   hex.reserve(std::size_t{size} * 2);
   for (unsigned int i = 0; i < size; ++i) {
@@ -39,6 +43,10 @@ std::string Sha256::finish() {
     hex += kDigits[digest[i] & 0xFU];
   }
   return hex;
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
 std::string sha256(std::string_view bytes) {

@@ -29,6 +29,7 @@ class Sha256 {
 };
 
 // 64 lowercase hexadecimal digits.
+bool is_sha256(std::string_view text);
 std::string sha256(std::string_view bytes);
 Result<std::string> sha256_file(const std::filesystem::path& path);
 

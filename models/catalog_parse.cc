@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/digest.h"
 #include "models/catalog.h"
 #include "models/format.h"
 
@@ -98,11 +99,6 @@ bool is_plain_name(const std::string& name) {
   return name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\\') == std::string::npos;
 }
 
-bool is_digest(const std::string& text) {
-  return text.size() == 64 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
 Result<PinnedFile> read_file_entry(const json& object, const std::string& where) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 50U;
   constexpr auto kNames = std::to_array<std::string_view>({"repository", "revision", "name", "size", "sha256"});
@@ -114,7 +110,7 @@ Result<PinnedFile> read_file_entry(const json& object, const std::string& where)
   file.file_name = members.pinned_text("name");
   file.size = members.pinned_number("size", kMost);
   file.sha256 = members.pinned_text("sha256");
-  if (!file.sha256.empty() && !is_digest(file.sha256))
+  if (!file.sha256.empty() && !is_sha256(file.sha256))
     members.fail("sha256", "not 64 hexadecimal digits in lower case");
   if (!is_plain_name(file.file_name)) members.fail("name", "not a plain file name");
   if (members.error()) return *members.error();

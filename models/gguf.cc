@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "models/gguf_cursor.h"
 #include "models/mapped_file.h"
 

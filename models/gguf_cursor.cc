@@ -18,16 +18,6 @@ bool multiply(std::uint64_t a, std::uint64_t b, std::uint64_t& product) {
   return true;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 60)) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte >= 0x7F ? '?' : c;
-  }
-  if (text.size() > 60) out += "...";
-  return out + "'";
-}
-
 void Cursor::fail(std::string cause, std::string remedy) {
   if (failed_) return;
   failed_ = true;

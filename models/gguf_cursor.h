@@ -15,9 +15,6 @@ namespace capbench::models {
 bool add(std::uint64_t a, std::uint64_t b, std::uint64_t& sum);
 bool multiply(std::uint64_t a, std::uint64_t b, std::uint64_t& product);
 
-// A foreign string made fit for one line of an error.
-std::string in_quotes(std::string_view text);
-
 // A position in the bytes. The first failure is kept, and everything read after it is zero or empty. `at` says in the
 // error what was being read.
 class Cursor {

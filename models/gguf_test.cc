@@ -126,7 +126,7 @@ TEST(Gguf, TakesVersionTwoAndAnotherAlignment) {
 
 TEST(Gguf, SaysWhatIsNoGguf) {
   expect_error("", "the file is empty");
-  expect_error("PK\x03\x04 and more of a zip file", "it begins with 'PK");
+  expect_error("PK\x03\x04 and more of a zip file", "it begins with \"PK");
   expect_error("<!DOCTYPE html>", "web page");
   expect_error("version https://git-lfs.github.com/spec/v1\noid", "Git LFS pointer");
   expect_error("GG", "truncated: needs 24 bytes, has 2");
@@ -201,11 +201,11 @@ TEST(Gguf, RefusesDuplicatesAndNamelessKeys) {
     append_key(bytes, "twice", GgufType::kU8);
     append<std::uint8_t>(bytes, 1);
   }
-  expect_error(bytes, "key 'twice' is there twice");
+  expect_error(bytes, R"(key "twice" is there twice)");
   bytes = header(2, 0);
   append_tensor(bytes, "same", {4}, 0, 0);
   append_tensor(bytes, "same", {4}, 0, 32);
-  expect_error(pad(bytes, 64), "tensor 'same' is there twice");
+  expect_error(pad(bytes, 64), R"(tensor "same" is there twice)");
   bytes = header(0, 1);
   append_key(bytes, "", GgufType::kU8);
   expect_error(bytes, "key 0 has no name");
@@ -247,14 +247,15 @@ TEST(Gguf, RefusesDataOutsideTheFileAndOverlaps) {
   const std::string whole = pad(bytes, 4096);
   EXPECT_EQ(error_of(whole), "parsed");
   expect_error(whole.substr(0, whole.size() - 1), "truncated: needs " + std::to_string(whole.size()) + " bytes, has " +
-                                                      std::to_string(whole.size() - 1) + " (the data of tensor 't')");
+                                                      std::to_string(whole.size() - 1) +
+                                                      R"( (the data of tensor "t"))");
   bytes = header(1, 0);
   append_tensor(bytes, "t", {4}, 0, UINT64_MAX - 31);
   expect_error(pad(bytes, 64), "lies beyond any file");
   bytes = header(2, 0);
   append_tensor(bytes, "first", {64}, 0, 0);
   append_tensor(bytes, "second", {4}, 0, 224);
-  expect_error(pad(bytes, 512), "tensors 'first' and 'second' overlap");
+  expect_error(pad(bytes, 512), R"(tensors "first" and "second" overlap)");
 }
 
 TEST(Gguf, EveryCutOfAFileIsCalledTruncated) {

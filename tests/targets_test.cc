@@ -430,6 +430,37 @@ TEST_F(Targets, WarmUpTrialsAreKeptAndCountNowhere) {
   for (const json& row : document["rows"]) EXPECT_EQ(row["modes"]["bare-metal"]["n_trials"], 2);
 }
 
+TEST_F(Targets, AVerboseTrialRecordsWhatFlashAttentionCameTo) {
+  if (llama_dir().empty()) GTEST_SKIP() << kNoLlama;
+  Parts p;
+  p.executable = (llama_dir() / "llama-bench").string();
+  p.arms = R"({"name": "auto", "mode": "bare-metal"}, {"name": "without", "mode": "other", "args": ["-fa", "off"]})";
+  p.workload = R"("p": 16, "n": 4, "r": 2, "t": 1)";
+  p.protocol = R"("trials": 1, "verbose_trial": true, "hygiene": {"gate": "off"})";
+  const std::string file = suite(p);
+  const auto plan = sandbox_.capbench({"plan", file});
+  EXPECT_NE(plan.out.find("one verbose trial of every cell first"), std::string::npos) << plan.out;
+  const auto result = sandbox_.capbench({"run", file, "--db", db_});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  std::map<std::string, std::string> came_to;
+  const auto views = trials(db_);
+  ASSERT_EQ(views.size(), 4U);
+  for (const auto& view : views) {
+    const bool is_verbose = view.trial.block < 0;
+    EXPECT_EQ(view.trial.flags, is_verbose ? std::vector<std::string>{"verbose"} : std::vector<std::string>{});
+    ASSERT_EQ(view.trial.results.size(), 2U);
+    EXPECT_EQ(view.trial.results[0].samples_ns.size(), is_verbose ? 1U : 2U);
+    for (const auto& capability : view.trial.capabilities) {
+      if (capability.name != "ggml.flash_attn") continue;
+      EXPECT_TRUE(is_verbose);
+      came_to[view.trial.arm] = capability.observed;
+    }
+  }
+  EXPECT_EQ(came_to, (std::map<std::string, std::string>{{"auto", "on"}, {"without", "off"}}));
+  const auto report = sandbox_.capbench({"report", "capabilities", "--db", db_});
+  EXPECT_NE(report.out.find("flash_attn"), std::string::npos) << report.out;
+}
+
 TEST_F(Targets, AdaptiveTrialsStopWhenEveryIntervalIsNarrow) {
   Parts p;
   p.executable = logging_bench((sandbox_.dir / "log").string(), 0);

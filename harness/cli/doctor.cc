@@ -17,7 +17,6 @@
 #include "harness/runner/injection.h"
 #include "harness/runner/inputs.h"
 #include "harness/runner/machine_lock.h"
-#include "harness/runner/place.h"
 #include "harness/target/target.h"
 #include "models/catalog.h"
 #include "models/inspect.h"
@@ -167,16 +166,6 @@ void check_model(const Session& session, const suite::Model& model, const fs::pa
                  std::vector<Finding>& findings) {
   const std::string thing = "model " + model.name;
   if (model.kind == "none") return;
-  if (!model.catalog.empty()) {
-    auto entry = models::find_model(model.catalog);
-    const fs::path path =
-        entry && entry->file ? session.install.cache / "models" / entry->file->file_name : fs::path(model.catalog);
-    std::error_code error;
-    findings.push_back(fs::exists(path, error) ? found(thing, path.string())
-                                               : Finding{State::kMissing, thing, path.string() + ": not fetched yet",
-                                                         "capbench models fetch " + model.catalog});
-    return;
-  }
   if (!model.like.empty()) {
     auto shape = models::find_shape(model.like);
     findings.push_back(shape ? found(thing, fmt::format("a twin of {}, written on first use below {}", model.like,
@@ -184,8 +173,16 @@ void check_model(const Session& session, const suite::Model& model, const fs::pa
                              : from_error(thing, shape.error()));
     return;
   }
-  auto info = models::inspect(folder / model.file);
-  findings.push_back(info ? found(thing, info->file) : from_error(thing, info.error()));
+  auto file = runner::wanted_file(model, folder, session.install);
+  std::error_code error;
+  if (!file) {
+    findings.push_back(from_error(thing, file.error()));
+  } else if (fs::is_directory(file->path, error)) {  // what mlx-lm loads
+    findings.push_back(found(thing, file->path.string()));
+  } else {
+    auto info = models::inspect(file->path);
+    findings.push_back(info ? found(thing, info->file) : from_error(thing, info.error()));
+  }
 }
 
 // Does each target answer? Nothing is started or sent there.
@@ -193,7 +190,7 @@ void check_targets(const suite::Suite& suite, std::vector<Finding>& findings) {
   const auto tools = target::make_local_tools();
   for (const auto& [name, spec] : suite.targets) {
     const std::string thing = "target " + name;
-    auto target = target::make_target(name, runner::to_target_spec(spec), *tools);
+    auto target = target::make_target(name, spec, *tools);
     if (!target) {
       findings.push_back(from_error(thing, target.error()));
       continue;

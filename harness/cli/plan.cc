@@ -120,6 +120,7 @@ std::string plan_text(const Shown& shown) {
   std::string text = fmt::format("{}: {} trials = {} blocks x {} models x {} workloads x {} arms, order seed {}\n",
                                  suite.name, shown.plan.trials.size(), suite.protocol.trials, suite.models.size(),
                                  suite.workloads.size(), suite.arms.size(), shown.plan.seed);
+  if (suite.protocol.verbose_trial) text += "and one verbose trial of every cell first, with -v and one repetition\n";
   if (suite.protocol.warmup_trials > 0) {
     text += fmt::format("and {} warm-up trials on each machine first\n", suite.protocol.warmup_trials);
   }
@@ -145,7 +146,9 @@ std::string plan_text(const Shown& shown) {
   for (const design::DesignProblem& problem : shown.problems) text += "note: " + to_string(problem.error) + "\n";
   text += "\n";
   for (const suite::PlannedTrial& trial : shown.plan.trials) {
-    const std::string block = trial.is_warmup() ? "warm-up  " : fmt::format("block {:<3}", trial.block);
+    const std::string block = trial.is_measured() ? fmt::format("block {:<3}", trial.block)
+                              : trial.block == suite::verbose_block(suite.protocol) ? "verbose  "
+                                                                                    : "warm-up  ";
     text += fmt::format("{:>4}  {}  {:<16}  {}  {}\n", trial.position + 1, block, suite.arms[trial.arm].name,
                         suite.models[trial.model].name, suite.workloads[trial.workload].name);
   }

@@ -16,34 +16,6 @@ unsigned byte(char c) {
   return static_cast<unsigned char>(c);
 }
 
-// Bytes of the valid UTF-8 sequence at `text`, 0 if there is none (Unicode 15, table 3-7).
-std::size_t sequence_length(std::string_view text) {
-  const unsigned first = byte(text[0]);
-  if (first < 0x80) return 1;
-  std::size_t length = 0;
-  unsigned low = 0x80;
-  unsigned high = 0xBF;
-  if (first >= 0xC2 && first <= 0xDF) {
-    length = 2;
-  } else if (first >= 0xE0 && first <= 0xEF) {
-    length = 3;
-    if (first == 0xE0) low = 0xA0;
-    if (first == 0xED) high = 0x9F;
-  } else if (first >= 0xF0 && first <= 0xF4) {
-    length = 4;
-    if (first == 0xF0) low = 0x90;
-    if (first == 0xF4) high = 0x8F;
-  } else {
-    return 0;
-  }
-  if (text.size() < length) return 0;
-  if (byte(text[1]) < low || byte(text[1]) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (byte(text[i]) < 0x80 || byte(text[i]) > 0xBF) return 0;
-  }
-  return length;
-}
-
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -168,31 +140,6 @@ std::optional<double> parse_local_number(std::string_view text) {
   return parse_number(plain);
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-std::string to_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0) {
-      out.append(kReplacement);
-      text.remove_prefix(1);
-    } else {
-      out.append(text.substr(0, length));
-      text.remove_prefix(length);
-    }
-  }
-  return out;
-}
-
 void append_utf8(std::string& out, std::uint32_t code_point) {
   const auto put = [&out](std::uint32_t value) { out.push_back(static_cast<char>(static_cast<unsigned char>(value))); };
   if (code_point < 0x80) {
@@ -235,7 +182,7 @@ void append_json_string(std::string& out, std::string_view text) {
       text.remove_prefix(1);
       continue;
     }
-    const std::size_t length = sequence_length(text);
+    const std::size_t length = decode_utf8(text).length;
     out.append(length == 0 ? kReplacement : text.substr(0, length));
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"  // IWYU pragma: export
+
 namespace capbench::imports {
 
 std::string_view trim(std::string_view text);
@@ -21,9 +23,6 @@ std::optional<double> parse_number(std::string_view text);
 // point follows ("1,234.56"). Exactly three digits behind a lone comma could be either: nothing.
 std::optional<double> parse_local_number(std::string_view text);
 
-// Every invalid sequence replaced by U+FFFD.
-bool is_utf8(std::string_view text);
-std::string to_utf8(std::string_view text);
 void append_utf8(std::string& out, std::uint32_t code_point);
 
 // Appends `text` (any bytes) as a JSON string with its quotes.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "harness/observe/facts.h"
 #include "harness/observe/run_command.h"
 #include "schema/canonical.h"
@@ -58,7 +59,7 @@ schema::EnvironmentRecord environment_from(const SourceTexts& texts) {
   const PersonalDetails details = personal_details(texts);
   json object = facts_json(facts, details);
   schema::EnvironmentRecord environment;
-  environment.machine_label = schema::to_utf8(label(facts.machine));
+  environment.machine_label = to_utf8(label(facts.machine));
   environment.is_virtual = facts.machine.flag("guest");
   environment.machine_id = machine_identity(texts, object);
   object["machine_id"] = environment.machine_id;

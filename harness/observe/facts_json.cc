@@ -2,6 +2,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "harness/observe/facts.h"
 #include "schema/canonical.h"
 
@@ -18,7 +19,7 @@ constexpr std::array<std::string_view, 5> kFree{"variables", "launchd_variables"
                                                 "ld_so_preload"};
 
 std::string publishable(std::string_view fact, std::string_view text, const PersonalDetails& details) {
-  const std::string valid = schema::to_utf8(text);
+  const std::string valid = to_utf8(text);
   if (std::find(kFree.begin(), kFree.end(), fact) != kFree.end()) return redact(valid, details).text;
   PersonalDetails hardware;
   hardware.secrets = details.secrets;

@@ -55,6 +55,10 @@ first_lines() {
     [ -n "$line" ] && printf '%s\t%s\n' "$f" "$line"
   done
 }
+any() {
+  for f in "$@"; do [ -e "$f" ] && return 0; done
+  return 1
+}
 paths() {
   r=0
   for f in "$@"; do
@@ -121,11 +125,13 @@ std::string source_lines(const Source& source) {
       break;
   }
   std::string lines = "r=127\n";
+  if (!source.only_with.empty()) lines += "if any" + words(source.only_with) + "; then\n";
   for (const std::vector<std::string>& argv : source.commands) {
     lines += fmt::format("[ \"$r\" = 0 ] || run {} {}", source.limit_s, source.max_bytes);
     for (const std::string& word : argv) lines += " " + shell_word(word);
     lines += "\n";
   }
+  if (!source.only_with.empty()) lines += "fi\n";
   return lines;
 }
 

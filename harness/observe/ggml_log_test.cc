@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include "base/file.h"
 #include "harness/observe/ggml_log_cpu.h"
 #include "harness/observe/ggml_log_cuda.h"
+#include "harness/observe/ggml_log_llama.h"
 #include "harness/observe/ggml_log_metal.h"
 #include "harness/observe/ggml_log_vulkan.h"
 #include "harness/observe/observation.h"
@@ -219,6 +221,43 @@ TEST(Logs, SurviveTruncationAndRandomBytes) {
     EXPECT_LT(read_all(text), 100U);
   }
   EXPECT_EQ(vulkan_devices("ggml_vulkan: 99999999999999999999 = A (B) | uma: 0 | fp16: 1\n").size(), 0U);
+}
+
+TEST(LlamaLog, SaysWhatFlashAttentionCameTo) {
+  EXPECT_EQ(resolved_flash_attention("llama_context: flash_attn            = auto\r\n"), std::nullopt);
+  EXPECT_EQ(resolved_flash_attention("llama_context: flash_attn            = auto\n"
+                                     "resolve_fused_ops: Flash Attention enabled\n"),
+            "on");
+  EXPECT_EQ(resolved_flash_attention("resolve_fused_ops: layer 0 is assigned to device MTL0 but Flash Attention is "
+                                     "assigned to device CPU (usually due to missing support)\n"
+                                     "resolve_fused_ops: Flash Attention not supported, set to disabled\n"),
+            "off");
+  EXPECT_EQ(resolved_flash_attention("llama_context: Flash Attention was auto, set to enabled\n"), std::nullopt)
+      << "a line of another meaning";
+  EXPECT_EQ(resolved_flash_attention("llama_context: flash_attn            = disabled\n"), "off");
+  EXPECT_EQ(resolved_flash_attention("llama_context: flash_attn    = 1\n"), "on");
+  EXPECT_EQ(resolved_flash_attention("a: Flash Attention enabled\na: Flash Attention not supported, set to disabled"),
+            "mixed");
+  EXPECT_EQ(resolved_flash_attention(""), std::nullopt);
+}
+
+TEST(LlamaLog, ListsTheKernelsThatMetalCompiled) {
+  const std::string log =
+      "ggml_metal_library_compile_pipeline: compiling pipeline: base = 'kernel_mul_mm_q4_0_f32', "
+      "name = 'kernel_mul_mm_q4_0_f32_bci=0_bco=1'\n"
+      "ggml_metal_library_compile_pipeline: compiling pipeline: base = 'kernel_add', name = 'kernel_add'\r\n"
+      "ggml_metal_library_compile_pipeline: compiling pipeline: base = 'kernel_add', name = 'kernel_add_2'\n"
+      "ggml_metal_library_compile_pipeline: compiling pipeline: base = 'a b', name = 'x'\n"
+      "ggml_metal_library_compile_pipeline: compiling pipeline: base = 'cut";
+  EXPECT_EQ(metal_kernels(log), (std::vector<std::string>{"kernel_add", "kernel_mul_mm_q4_0_f32"}));
+  std::string many;
+  for (std::size_t i = 0; i < 2 * kMaxKernels; ++i) {
+    many += fmt::format("x: compiling pipeline: base = 'k{}', name = 'k'\n", i);
+  }
+  EXPECT_EQ(metal_kernels(many).size(), kMaxKernels);
+  const auto seen = by_name(observe_ggml_log(log + "\nresolve_fused_ops: Flash Attention enabled\n", ""));
+  EXPECT_EQ(seen.at("ggml.flash_attn"), "on");
+  EXPECT_EQ(seen.at("ggml.kernels"), "kernel_add kernel_mul_mm_q4_0_f32");
 }
 
 // What real runs printed on a host and in its guest, with and without the published shim.

@@ -10,6 +10,7 @@
 #include "harness/observe/device.h"
 #include "harness/observe/ggml_log_cpu.h"
 #include "harness/observe/ggml_log_cuda.h"
+#include "harness/observe/ggml_log_llama.h"
 #include "harness/observe/ggml_log_metal.h"
 #include "harness/observe/ggml_log_vulkan.h"
 #include "harness/observe/published_shims.h"
@@ -130,6 +131,8 @@ std::vector<Observation> observe_ggml_log(std::string_view log, std::string_view
       out.add("cuda.compute_capability", fmt::format("{}.{}", *cuda.major, *cuda.minor));
     }
   }
+  out.add("ggml.flash_attn", resolved_flash_attention(log).value_or(""));
+  out.add("ggml.kernels", fmt::format("{}", fmt::join(metal_kernels(log), " ")));
   return out.take();
 }
 

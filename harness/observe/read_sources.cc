@@ -168,9 +168,13 @@ SourceText first_that_works(const Source& source, const RunCommand& run) {
   return result;
 }
 
-// Is any of its programs there?
+// Is any of its programs there, and what it asks about?
 bool exists(const Source& source) {
-  return std::any_of(source.commands.begin(), source.commands.end(),
+  bool is_wanted = source.only_with.empty();
+  for_each_match(source.only_with, "/",
+                 [&](const std::string& path) { is_wanted |= ::access(path.c_str(), F_OK) == 0; });
+  return is_wanted &&
+         std::any_of(source.commands.begin(), source.commands.end(),
                      [](const std::vector<std::string>& argv) { return !argv.empty() && find_program(argv.front()); });
 }
 
@@ -186,7 +190,7 @@ SourceText read_source(const Source& source, const RunCommand& run, const fs::pa
     case SourceKind::kPaths:
       return existing_paths(source, root);
     case SourceKind::kCommand:
-      return here ? first_that_works(source, run) : SourceText{"", 127};
+      return here && exists(source) ? first_that_works(source, run) : SourceText{"", 127};
     case SourceKind::kVariables:
       return here ? steering_variables() : SourceText{};
     case SourceKind::kUname:

@@ -39,12 +39,13 @@ struct Source {
   SourceKind kind = SourceKind::kFile;
   std::vector<std::string> patterns;               // shell globs; "~/" is the home folder
   std::vector<std::vector<std::string>> commands;  // a program's name and its arguments
+  std::vector<std::string> only_with;              // globs: commands run only where one matches; empty: everywhere
   int limit_s = 5;                                 // for one command
   std::size_t max_bytes = 64U << 10U;              // what is longer is cut
 };
 
-// What one source gave. A file that cannot be read and a program that is not there have no text and a status other
-// than 0 (1 and 127); a command that ran over its time limit has 137.
+// What one source gave. A file that cannot be read and a program that is not there, or is not
+// asked, have no text and a status other than 0 (1 and 127); a command that ran over its time limit has 137.
 struct SourceText {
   std::string text;
   int status = 0;

@@ -116,6 +116,10 @@ TEST_F(SourcesTest, BothWaysReadEverySourceKindAlike) {
   table.push_back(asking("second", {{"sh", tool, "a", "3"}, {"sh", tool, "b", "0"}, {"sh", tool, "c", "0"}}));
   table.push_back(asking("both fail", {{"sh", tool, "a", "3"}, {"sh", tool, "b", "4"}}));
   table.push_back(asking("missing", {{"capbench-no-such-program"}}));
+  table.push_back(asking("asked", {{"sh", tool, "d", "0"}}));
+  table.back().only_with = {(folder_ / "absent").string(), (folder_ / "lines/*/value").string()};
+  table.push_back(asking("unasked", {{"sh", tool, "e", "0"}}));
+  table.back().only_with = {(folder_ / "absent").string(), (folder_ / "no/match*").string()};
   table.push_back(here("uname", SourceKind::kUname));
   table.push_back(here("personal", SourceKind::kPersonal));
   for (Source& source : table) {
@@ -127,6 +131,8 @@ TEST_F(SourcesTest, BothWaysReadEverySourceKindAlike) {
   EXPECT_EQ(direct.at("whole"), (SourceText{"one\ntwo\n\n", 0}));
   EXPECT_EQ(direct.at("unended"), (SourceText{"text without its line's end", 0}));
   EXPECT_EQ(direct.at("absent"), (SourceText{"", 1}));
+  EXPECT_EQ(direct.at("asked"), (SourceText{"said d\n", 0}));
+  EXPECT_EQ(direct.at("unasked"), (SourceText{"", 127}));
   const std::string lines = (folder_ / "lines").string();
   EXPECT_EQ(direct.at("lines").text, lines + "/1/value\tfirst\n" + lines + "/2/value\tonly\n");
   EXPECT_EQ(direct.at("paths").text, "rw " + lines + "/1\nrw " + lines + "/2\n");

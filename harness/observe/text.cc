@@ -101,11 +101,6 @@ std::vector<PathLine> path_lines(std::string_view text) {
   return lines;
 }
 
-std::string_view base_name(std::string_view path) {
-  const std::size_t at = path.rfind('/');
-  return at == std::string_view::npos ? path : path.substr(at + 1);
-}
-
 std::vector<TextMap> csv_rows(std::string_view text, std::string_view column) {
   std::vector<std::string_view> titles;
   std::vector<TextMap> rows;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/path.h"  // IWYU pragma: export
 #include "harness/observe/log_lines.h"
 #include "harness/observe/sources.h"
 
@@ -48,9 +49,6 @@ struct PathLine {
 
 // The lines of a kFirstLines source ("PATH TAB LINE").
 std::vector<PathLine> path_lines(std::string_view text);
-
-// The last part of a path, or the whole.
-std::string_view base_name(std::string_view path);
 
 // Comma-separated values with a header line that holds `column`: one map per row, by the header's names without their
 // units ("memory.total [MiB]" is "memory.total"). Lines before the header are passed over.

@@ -16,11 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string option_of(const suite::TargetSpec& spec, const char* key) {
-  const auto it = spec.options.find(key);
-  return it == spec.options.end() ? "" : it->second;
-}
-
 // What the target's program is told to load where nobody has looked yet.
 fs::path symbolic_shim(std::string_view domain, const std::string& folder) {
   const auto* const info = std::find_if(shim::kDomains.begin(), shim::kDomains.end(),
@@ -35,8 +30,8 @@ std::string program_name(const std::string& kind, const std::string& wanted) {
 
 // The system of a target that nobody has asked: what the suite says, else what its kind of VM is made for.
 std::string os_of(const suite::TargetSpec& spec, const suite::Arm& arm) {
-  if (const std::string os = option_of(spec, "os"); !os.empty()) return os;
-  if (const std::string os = option_of(spec, "require.os"); !os.empty()) return os.substr(0, os.find(' '));
+  if (const std::string os = target::option(spec, "os"); !os.empty()) return os;
+  if (const std::string os = target::option(spec, "require.os"); !os.empty()) return os.substr(0, os.find(' '));
   const bool is_metal =
       std::any_of(arm.set.begin(), arm.set.end(), [](const auto& level) { return level.first.starts_with("metal."); });
   return is_metal ? "macos" : std::string(this_os());
@@ -46,19 +41,13 @@ std::string os_of(const suite::TargetSpec& spec, const suite::Arm& arm) {
 
 Result<std::vector<CellCommands>> describe_commands(const suite::Suite& suite, const fs::path& suite_dir,
                                                     const Install& install) {
+  if (auto status = check_targets(suite); !status) return std::move(status).error();
   std::vector<CellCommands> cells;
   for (const suite::Arm& arm : suite.arms) {
     const auto spec = suite.targets.find(arm.target);
     const bool is_local = spec == suite.targets.end();
     const suite::TargetSpec here;
     const suite::TargetSpec& target = is_local ? here : spec->second;
-    if (!is_local) {
-      if (auto status = target::check_spec(to_target_spec(target)); !status) {
-        Error error = std::move(status).error();
-        error.what = fmt::format("$.targets.{}: {}", arm.target, error.what);
-        return error;
-      }
-    }
     const std::string os = is_local ? std::string(this_os()) : os_of(target, arm);
     InjectionPlaces places;
     places.os = os;
@@ -66,7 +55,7 @@ Result<std::vector<CellCommands>> describe_commands(const suite::Suite& suite, c
       if (is_local && shim_acts_on(shim::Domain::kMetal, os) == (domain == "metal")) {
         if (auto found = find_shim(install, domain)) return found;
       }
-      const std::string folder = option_of(target, "shim_dir");
+      const std::string folder = target::option(target, "shim_dir");
       return symbolic_shim(domain, !folder.empty() ? folder : is_local ? "<shim>" : "<sent>");
     };
     places.harmless_path = [&](const fs::path& path, std::string_view) -> Result<std::string> {
@@ -80,7 +69,7 @@ Result<std::vector<CellCommands>> describe_commands(const suite::Suite& suite, c
     for (const auto& [name, value] : arm.env) job.set_env.push_back(name + "=" + value);
 
     const std::string& wanted = arm.executable.empty() ? suite.runtime.executable : arm.executable;
-    std::string executable = arm.executable.empty() ? option_of(target, "executable") : "";
+    std::string executable = arm.executable.empty() ? target::option(target, "executable") : "";
     if (executable.empty() && is_local) {
       auto found = find_runtime_program(install, suite.runtime.kind, wanted, suite_dir);
       executable = found ? found->string() : fmt::format("<{}>", program_name(suite.runtime.kind, wanted));
@@ -107,7 +96,7 @@ Result<std::vector<CellCommands>> describe_commands(const suite::Suite& suite, c
           }
           cell.commands.push_back(command + target::quote_all(job.argv));
         } else {
-          cell.commands = target::describe_job(arm.target, to_target_spec(target), job);
+          cell.commands = target::describe_job(arm.target, target, job);
         }
         cells.push_back(std::move(cell));
       }

@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "harness/runner/injection.h"
+#include "harness/target/shell.h"
 #include "models/catalog.h"
 #include "models/inspect.h"
 #include "models/synth.h"
@@ -54,7 +55,7 @@ Result<InspectedModel> prepare_twin(const suite::Model& model, const Install& in
   return inspect_model(path);
 }
 
-// Where `capbench models fetch` puts the file of a catalog entry.
+// Where the file of a catalog entry is looked for once it was fetched.
 Result<fs::path> fetched_path(const models::CatalogEntry& entry, const Install& install) {
   if (!entry.file || entry.file->file_name.empty()) {
     return Error{ErrorKind::kUsage, entry.name, "the catalog names no single file for it",
@@ -64,22 +65,8 @@ Result<fs::path> fetched_path(const models::CatalogEntry& entry, const Install& 
   std::error_code error;
   if (fs::is_regular_file(path, error)) return path;
   return Error{ErrorKind::kMachine, path.string(), "not fetched yet",
-               fmt::format("`capbench models fetch {}`", entry.name)};
-}
-
-// The file that a suite names, and the digest that it must have (empty: any).
-struct WantedFile {
-  fs::path path;
-  std::string sha256;
-};
-
-Result<WantedFile> wanted_file(const suite::Model& model, const fs::path& suite_dir, const Install& install) {
-  if (model.catalog.empty()) return WantedFile{fs::absolute(suite_dir / model.file).lexically_normal(), model.sha256};
-  auto entry = models::find_model(model.catalog);
-  if (!entry) return std::move(entry).error();
-  auto path = fetched_path(*entry, install);
-  if (!path) return std::move(path).error();
-  return WantedFile{std::move(*path), model.sha256.empty() ? entry->file->sha256 : model.sha256};
+               fmt::format("`mkdir -p {} && capbench models fetch {} --out {}`",
+                           target::quote(path.parent_path().string()), entry.name, target::quote(path.string()))};
 }
 
 // A folder's name is the digest of its files' names and digests, sorted.
@@ -232,6 +219,15 @@ Status find_programs(const suite::Suite& suite, const fs::path& suite_dir, const
 }
 
 }  // namespace
+
+Result<WantedFile> wanted_file(const suite::Model& model, const fs::path& suite_dir, const Install& install) {
+  if (model.catalog.empty()) return WantedFile{fs::absolute(suite_dir / model.file).lexically_normal(), model.sha256};
+  auto entry = models::find_model(model.catalog);
+  if (!entry) return std::move(entry).error();
+  auto path = fetched_path(*entry, install);
+  if (!path) return std::move(path).error();
+  return WantedFile{std::move(*path), model.sha256.empty() ? entry->file->sha256 : model.sha256};
+}
 
 Result<Inputs> prepare_inputs(const suite::Suite& suite, const fs::path& suite_dir, const Install& install,
                               SharedDigests& digests, const Say& say) {

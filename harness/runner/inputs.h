@@ -24,6 +24,16 @@ struct ModelInput {
   std::string kind;  // "real", "twin" or "none"
 };
 
+// The file of a model that is no twin, and the digest that it must have (empty: any).
+struct WantedFile {
+  std::filesystem::path path;
+  std::string sha256;
+};
+
+// Where it lies: beside the suite file, or what was fetched of the catalog. An error says how to fetch it.
+Result<WantedFile> wanted_file(const suite::Model& model, const std::filesystem::path& suite_dir,
+                               const Install& install);
+
 // A folder of this machine for links with harmless names and for files of the moment, removed at the end. One thread at
 // a time.
 class StageDir {

@@ -239,7 +239,9 @@ target::JobResult Lane::run_job(Place& place, const target::Job& job, const std:
 Status Lane::run_trial(const schema::RunRecord& run, const suite::PlannedTrial& planned) {
   const suite::Suite& suite = context_.suite;
   const suite::Arm& arm = suite.arms[planned.arm];
-  const suite::Workload& workload = suite.workloads[planned.workload];
+  const bool is_verbose = planned.block == suite::verbose_block(suite.protocol);
+  const suite::Workload& written = suite.workloads[planned.workload];
+  const suite::Workload workload = is_verbose ? suite::verbose_workload(written) : written;
   const ModelInput& model = context_.inputs.models[planned.model];
   Place& place = place_of(arm);
   const PlaceInputs& inputs = inputs_.at(arm.target);
@@ -299,7 +301,7 @@ Status Lane::run_trial(const schema::RunRecord& run, const suite::PlannedTrial& 
       trial.reason = quality->second.why;
     }
   }
-  if (planned.is_warmup()) trial.flags.emplace_back("warm-up");
+  if (!planned.is_measured()) trial.flags.emplace_back(is_verbose ? "verbose" : "warm-up");
   if (arm.expected_to_fail) trial.flags.emplace_back(trial.status == "ok" ? "unexpected-success" : "expected-failure");
   if (seen.refused) {
     trial.status = "not_run";

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/digest.h"
+#include "base/path.h"
 #include "harness/observe/environment.h"
 #include "harness/observe/requirements.h"
 #include "harness/observe/sources.h"
@@ -21,11 +23,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_option(const suite::TargetSpec& spec, const char* key) {
-  const auto it = spec.options.find(key);
-  return it == spec.options.end() ? "" : it->second;
-}
-
 std::string image_json(const target::ImageIdentity& image) {
   if (image == target::ImageIdentity{}) return "";
   json node = {{"digest", image.digest}, {"source", image.source}, {"name", image.name}};
@@ -39,6 +36,16 @@ std::int64_t cpus_of(const schema::EnvironmentRecord& environment) {
   return facts["cpus"].get<std::int64_t>();
 }
 
+// The members of its "require".
+std::map<std::string, std::string> requirements_of(const suite::TargetSpec& spec) {
+  constexpr std::string_view kPrefix = "require.";
+  std::map<std::string, std::string> required;
+  for (const auto& [key, value] : spec.options) {
+    if (key.starts_with(kPrefix)) required.emplace(key.substr(kPrefix.size()), value);
+  }
+  return required;
+}
+
 constexpr std::string_view kDigestMark = "capbench-file";
 
 // Prints "capbench-file SHA256 BYTES INDEX" for every file that can be read.
@@ -49,10 +56,6 @@ std::string digest_script(const std::vector<std::string>& paths) {
       "printf '%s %s %s %s\\n' capbench-file \"${d%% *}\" $(wc -c <\"$1\") \"$2\"; }\n";
   for (std::size_t i = 0; i < paths.size(); ++i) script += fmt::format("one {} {}\n", target::quote(paths[i]), i);
   return script;
-}
-
-bool is_sha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -105,17 +108,17 @@ target::DigestOf SharedDigests::asker() {
   };
 }
 
-std::map<std::string, std::string> requirements_of(const suite::TargetSpec& spec) {
-  constexpr std::string_view kPrefix = "require.";
-  std::map<std::string, std::string> required;
-  for (const auto& [key, value] : spec.options) {
-    if (key.starts_with(kPrefix)) required.emplace(key.substr(kPrefix.size()), value);
+Status check_targets(const suite::Suite& suite) {
+  for (const auto& [name, spec] : suite.targets) {
+    Status status = target::check_spec(spec);
+    if (status) status = observe::check_requirement_names(requirements_of(spec));
+    if (!status) {
+      Error error = std::move(status).error();
+      error.what = fmt::format("$.targets.{}: {}", name, error.what);
+      return error;
+    }
   }
-  return required;
-}
-
-target::TargetSpec to_target_spec(const suite::TargetSpec& spec) {
-  return {spec.kind, spec.machine, spec.options, spec.lists};
+  return {};
 }
 
 Result<std::unique_ptr<Place>> Place::open(const std::string& name, const suite::Suite& suite, Place* machine,
@@ -129,10 +132,10 @@ Result<std::unique_ptr<Place>> Place::open(const std::string& name, const suite:
     place->spec_ = it->second;
     place->guest_ = suite::guest_of(name, suite.targets);
   }
-  const target::TargetSpec spec = to_target_spec(place->spec_);
+  const suite::TargetSpec& spec = place->spec_;
   // A VM tool of another machine is run there; an ssh server is reached from here.
   if (machine != nullptr && !machine->is_local() && spec.kind != "ssh") {
-    auto far = target::make_tools_on(machine->name_, to_target_spec(machine->spec_), tools);
+    auto far = target::make_tools_on(machine->name_, machine->spec_, tools);
     if (!far) return std::move(far).error();
     place->far_tools_ = std::move(*far);
     runner = place->far_tools_.get();
@@ -198,7 +201,7 @@ Status Place::learn(int stop_fd) {
 }
 
 std::string Place::executable_there() const {
-  return text_option(spec_, "executable");
+  return target::option(spec_, "executable");
 }
 
 std::vector<std::string> Place::cpu_variants_beside(const std::string& executable) {
@@ -244,7 +247,7 @@ std::map<std::string, schema::ArtifactRecord> Place::digests_there(const std::ve
         const auto index = to_number(words[3]);
         if (!size || !index || *index >= unknown.size()) return;
         const std::string& path = unknown[*index];
-        known_[path] = schema::ArtifactRecord{std::string(words[1]), *size, path.substr(path.rfind('/') + 1)};
+        known_[path] = schema::ArtifactRecord{std::string(words[1]), *size, std::string(base_name(path))};
       });
     }
   }

@@ -107,10 +107,9 @@ class Place {
   int stop_fd_ = -1;
 };
 
-// The members of its "require".
-std::map<std::string, std::string> requirements_of(const suite::TargetSpec& spec);
-
-target::TargetSpec to_target_spec(const suite::TargetSpec& spec);
+// Whether every target of the suite is one that can be used: its kind, the kind's keys and what it requires. Pure.
+// Errors name the target: "$.targets.vm: ...".
+Status check_targets(const suite::Suite& suite);
 
 }  // namespace capbench::runner
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "harness/observe/environment.h"
-#include "harness/observe/requirements.h"
 #include "harness/runner/inputs.h"
 #include "harness/runner/journal.h"
 #include "harness/runner/lane.h"
@@ -272,18 +271,7 @@ Status Run::save_run_state(const char* state) {
 Result<RunSummary> run_suite(const suite::Suite& suite, const std::filesystem::path& suite_dir, schema::Store& store,
                              const Install& install, const RunOptions& options, Progress& progress,
                              const StopSignal& stop) {
-  for (const auto& [name, spec] : suite.targets) {
-    if (auto status = target::check_spec(to_target_spec(spec)); !status) {
-      Error error = std::move(status).error();
-      error.what = fmt::format("$.targets.{}: {}", name, error.what);
-      return error;
-    }
-    if (auto status = observe::check_requirement_names(requirements_of(spec)); !status) {
-      Error error = std::move(status).error();
-      error.what = fmt::format("$.targets.{}: {}", name, error.what);
-      return error;
-    }
-  }
+  if (auto status = check_targets(suite); !status) return std::move(status).error();
   SharedProgress shared_progress(progress);
   SharedDigests digests(schema::DigestCache(install.cache / "digests.db"));
   auto inputs = prepare_inputs(suite, suite_dir, install, digests,

@@ -113,6 +113,7 @@ json to_json(const Protocol& protocol) {
                {"time_limit_s", protocol.time_limit_s},
                {"cooldown_s", protocol.cooldown_s}};
   if (protocol.warmup_trials != 0) node["warmup_trials"] = protocol.warmup_trials;
+  if (protocol.verbose_trial) node["verbose_trial"] = true;
   if (protocol.preload_s != 0) node["preload_s"] = protocol.preload_s;
   if (protocol.hygiene) node["hygiene"] = to_json(*protocol.hygiene);
   if (protocol.until) {

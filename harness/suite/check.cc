@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "harness/suite/limits.h"
 #include "harness/suite/strict_json.h"
-#include "harness/suite/utf8.h"
 
 namespace capbench::suite {
 namespace {

@@ -1,7 +1,7 @@
 #include <optional>
 
+#include "base/utf8.h"
 #include "harness/suite/suite.h"
-#include "harness/suite/utf8.h"
 
 namespace capbench::suite {
 namespace {

@@ -26,8 +26,9 @@ inline constexpr auto kDesignKeys =
 inline constexpr auto kBaseKeys =
     std::to_array<std::string_view>({"mode", "target", "guest", "set", "env", "device", "shim", "executable", "args"});
 inline constexpr auto kFactorKeys = std::to_array<std::string_view>({"name", "env", "arg", "label", "levels"});
-inline constexpr auto kProtocolKeys = std::to_array<std::string_view>(
-    {"trials", "order", "seed", "time_limit_s", "cooldown_s", "warmup_trials", "preload_s", "hygiene", "until"});
+inline constexpr auto kProtocolKeys =
+    std::to_array<std::string_view>({"trials", "order", "seed", "time_limit_s", "cooldown_s", "warmup_trials",
+                                     "verbose_trial", "preload_s", "hygiene", "until"});
 inline constexpr auto kHygieneKeys =
     std::to_array<std::string_view>({"gate", "wait_s", "max_load", "max_gpu_use_percent", "min_memory_free_percent",
                                      "max_temperature_c", "require_ac", "vms"});

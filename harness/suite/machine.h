@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "harness/suite/structs.h"
+#include "harness/suite/target_spec.h"
 
 namespace capbench::suite {
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "base/nearest.h"
+#include "base/utf8.h"
 #include "harness/suite/strict_json.h"
-#include "harness/suite/utf8.h"
 
 namespace capbench::suite {
 namespace {
@@ -47,47 +47,15 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kOtherNa
     {"shape", "like"},
 }};
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t above = row[j + 1];
-      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] == b[j] ? 0U : 1U)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string remedy_for(std::string_view unknown, std::span<const std::string_view> keys) {
   const auto known = [&](std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
   for (const auto& [other, key] : kOtherNames) {
     if (other == unknown && known(key)) return fmt::format("\"{}\"", key);
   }
-  if (const std::string_view near = nearest(unknown, keys); !near.empty()) return fmt::format("\"{}\"", near);
-  return fmt::format("one of {}", fmt::join(keys, ", "));
+  return nearest_or_all(unknown, keys);
 }
 
 }  // namespace
-
-std::string_view nearest(std::string_view word, std::span<const std::string_view> choices) {
-  constexpr std::size_t kLongest = 64;  // the distance takes time in the square
-  if (word.size() > kLongest) return {};
-  std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
-  for (const std::string_view choice : choices) {
-    const std::size_t distance = edit_distance(word, choice);
-    // A one-letter key is near everything short.
-    if (distance < best_distance && distance < choice.size()) {
-      best_distance = distance;
-      best = choice;
-    }
-  }
-  return best;
-}
 
 void Problem::report(const std::string& path, std::string cause, std::string remedy) {
   if (!error_) error_ = Error{ErrorKind::kUsage, path, std::move(cause), std::move(remedy)};

@@ -71,9 +71,6 @@ class Members {
 // A whole number within the range, also one written as 5.0 or 1e3.
 std::optional<std::int64_t> as_integer(const nlohmann::json& value, IntegerRange range);
 
-// The choice nearest to `word` by edit distance; empty if none is near.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> choices);
-
 }  // namespace capbench::suite
 
 #endif  // CAPBENCH_HARNESS_SUITE_MEMBERS_H_

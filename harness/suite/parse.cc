@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/digest.h"
+#include "base/utf8.h"
 #include "harness/design/expand.h"
 #include "harness/suite/check.h"
 #include "harness/suite/limits.h"
@@ -29,10 +31,6 @@ Runtime read_runtime(const json& node, const std::string& path, Problem& problem
                    "its path, relative to the suite file");
   }
   return runtime;
-}
-
-bool is_sha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // Where the model comes from: one of three.
@@ -166,6 +164,7 @@ Protocol read_protocol(const json& node, const std::string& path, Problem& probl
   protocol.time_limit_s = members.number("time_limit_s", 0, true, kLongestLimit, protocol.time_limit_s);
   protocol.cooldown_s = members.number("cooldown_s", 0, false, kLongestCooldown, protocol.cooldown_s);
   protocol.warmup_trials = members.integer("warmup_trials", kWarmupRange, protocol.warmup_trials);
+  protocol.verbose_trial = members.boolean("verbose_trial", protocol.verbose_trial);
   protocol.preload_s = members.number("preload_s", 0, false, kLongestPreload, protocol.preload_s);
   if (members.has("hygiene")) {
     protocol.hygiene = read_hygiene(*members.find("hygiene"), members.path_of("hygiene"), problem);
@@ -319,6 +318,10 @@ Suite read_suite(const json& document, Problem& problem) {
   if (!problem.found()) check_names(suite.workloads, "$.workloads", problem);
   if (!problem.found()) read_arms(members, suite, problem);
   if (members.has("protocol")) suite.protocol = read_protocol(*members.find("protocol"), "$.protocol", problem);
+  if (suite.protocol.verbose_trial && suite.runtime.kind != kLlamaBench) {
+    problem.report("$.protocol.verbose_trial", fmt::format("the runtime {} has no -v", suite.runtime.kind),
+                   "leave it out");
+  }
   if (members.has("quality")) {
     suite.quality = read_quality(*members.find("quality"), "$.quality", problem);
     only_with(members, "quality", suite.runtime.kind, kLlamaBench, problem);

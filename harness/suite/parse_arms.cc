@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "base/nearest.h"
+#include "base/utf8.h"
 #include "harness/suite/limits.h"
 #include "harness/suite/readers.h"
 #include "harness/suite/strict_json.h"

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/nearest.h"
+#include "base/utf8.h"
 #include "harness/suite/limits.h"
 #include "harness/suite/machine.h"
 #include "harness/suite/readers.h"

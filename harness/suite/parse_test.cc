@@ -53,7 +53,7 @@ TEST(ParseSuite, ReadsEveryMember) {
               "env": {"GGML_VK_VISIBLE_DEVICES": "0"}, "device": "Vulkan0", "shim": "lib/shim.so",
               "executable": "other/llama-bench", "args": ["-nkvo", "1"], "expect": "fails"}],
     "protocol": {"trials": 8, "order": "as-written", "seed": 5, "time_limit_s": 12.5, "cooldown_s": 1,
-                 "warmup_trials": 2, "preload_s": 3,
+                 "warmup_trials": 2, "verbose_trial": true, "preload_s": 3,
                  "hygiene": {"gate": "wait", "wait_s": 60, "max_load": 0.5, "max_gpu_use_percent": 5,
                              "min_memory_free_percent": 20, "max_temperature_c": 70, "require_ac": true,
                              "vms": "stopped"},
@@ -102,6 +102,7 @@ TEST(ParseSuite, ReadsEveryMember) {
   EXPECT_EQ(suite->protocol.time_limit_s, 12.5);
   EXPECT_EQ(suite->protocol.cooldown_s, 1);
   EXPECT_EQ(suite->protocol.warmup_trials, 2);
+  EXPECT_TRUE(suite->protocol.verbose_trial);
   EXPECT_EQ(suite->protocol.preload_s, 3);
   const Hygiene hygiene = suite->protocol.hygiene.value();
   EXPECT_EQ(hygiene.gate, "wait");
@@ -170,7 +171,7 @@ TEST(ParseSuite, UnknownKeysNameTheNearestKnownOne) {
   EXPECT_EQ(error_of(with_arm(R"("mode": "stock", "gest": {})")), "$.arms[0].gest: unknown key; try: \"guest\"");
   EXPECT_EQ(error_of(with_protocol(R"("zzz": 5)")),
             "$.protocol.zzz: unknown key; try: one of trials, order, seed, time_limit_s, cooldown_s, warmup_trials, "
-            "preload_s, hygiene, until");
+            "verbose_trial, preload_s, hygiene, until");
   EXPECT_EQ(error_of(R"({"capbench": 1, "model": []})"), "$.model: unknown key; try: \"models\"");
 }
 

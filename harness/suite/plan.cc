@@ -25,7 +25,26 @@ std::vector<PlannedTrial> warmup_trials(const Suite& suite, const std::vector<Pl
   return warmups;
 }
 
+std::vector<PlannedTrial> verbose_trials(const Suite& suite) {
+  std::vector<PlannedTrial> trials;
+  if (!suite.protocol.verbose_trial) return trials;
+  const std::int64_t block = verbose_block(suite.protocol);
+  for (std::size_t model = 0; model < suite.models.size(); ++model) {
+    for (std::size_t workload = 0; workload < suite.workloads.size(); ++workload) {
+      for (std::size_t arm = 0; arm < suite.arms.size(); ++arm) trials.push_back({0, block, model, workload, arm});
+    }
+  }
+  return trials;
+}
+
 }  // namespace
+
+Workload verbose_workload(const Workload& workload) {
+  Workload verbose = workload;
+  verbose.repetitions = 1;
+  verbose.extra_args.emplace_back("-v");
+  return verbose;
+}
 
 Plan make_plan(const Suite& suite, std::optional<std::uint64_t> seed, std::optional<std::int64_t> blocks) {
   Plan plan;
@@ -47,6 +66,8 @@ Plan make_plan(const Suite& suite, std::optional<std::uint64_t> seed, std::optio
   }
   const std::vector<PlannedTrial> warmups = warmup_trials(suite, plan.trials);
   plan.trials.insert(plan.trials.begin(), warmups.begin(), warmups.end());
+  const std::vector<PlannedTrial> verbose = verbose_trials(suite);
+  plan.trials.insert(plan.trials.begin(), verbose.begin(), verbose.end());
   for (std::size_t i = 0; i < plan.trials.size(); ++i) plan.trials[i].position = i;
   return plan;
 }

@@ -120,20 +120,46 @@ TEST(Plan, WarmupsComeFirstAndAreTheCellsThatEachMachineBeginsWith) {
   for (std::size_t i = 0; i < with.trials.size(); ++i) {
     const PlannedTrial& trial = with.trials[i];
     EXPECT_EQ(trial.position, i);
-    EXPECT_EQ(trial.is_warmup(), i < 4);
+    EXPECT_EQ(trial.is_measured(), i >= 4);
     const std::string machine = machine_of(suite, suite.arms[trial.arm]);
     const std::string key = trial_key(suite, trial);
-    if (trial.is_warmup()) {
+    if (!trial.is_measured()) {
       EXPECT_EQ(trial.block, static_cast<std::int64_t>(warmups[machine].size()) - 2);
       warmups[machine].push_back(key);
     } else if (first[machine].size() < 2) {
       first[machine].push_back(key);
     }
-    if (!trial.is_warmup()) {
+    if (trial.is_measured()) {
       EXPECT_EQ(key, trial_key(suite, without.trials[i - 4]));
     }
   }
   EXPECT_EQ(warmups, first);
+}
+
+TEST(Plan, VerboseTrialsComeBeforeWarmupsOneOfEveryCell) {
+  Suite suite = made(2, 1, 3, 2);
+  suite.protocol.warmup_trials = 2;
+  const Plan without = make_plan(suite, 5);
+  suite.protocol.verbose_trial = true;
+  const Plan with = make_plan(suite, 5);
+  ASSERT_EQ(with.trials.size(), without.trials.size() + 6);
+  EXPECT_EQ(verbose_block(suite.protocol), -3);
+  std::set<std::string> cells;
+  for (std::size_t i = 0; i < with.trials.size(); ++i) {
+    EXPECT_EQ(with.trials[i].position, i);
+    EXPECT_EQ(with.trials[i].block == -3, i < 6);
+    if (i < 6) {
+      cells.insert(trial_key(suite, with.trials[i]));
+    } else {
+      EXPECT_EQ(with.trials[i].block, without.trials[i - 6].block);
+      EXPECT_EQ(trial_key(suite, with.trials[i]), trial_key(suite, without.trials[i - 6]));
+    }
+  }
+  EXPECT_EQ(cells.size(), 6U);
+  const Workload verbose = verbose_workload(suite.workloads[0]);
+  EXPECT_EQ(verbose.repetitions, 1);
+  EXPECT_EQ(verbose.extra_args.back(), "-v");
+  EXPECT_EQ(verbose.n_prompt, suite.workloads[0].n_prompt);
 }
 
 TEST(Plan, MoreWarmupsThanCellsGoRound) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/utf8.h"
 #include "harness/suite/limits.h"
 #include "harness/suite/strict_json.h"
 

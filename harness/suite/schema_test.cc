@@ -149,6 +149,7 @@ TEST_F(Schema, HasTheParsersDefaults) {
   EXPECT_EQ(object("arm").at("properties").at("target").at("default"), Arm().target);
   EXPECT_EQ(property("runtime", "kind").at("default"), Runtime().kind);
   EXPECT_EQ(property("protocol", "warmup_trials").at("default"), protocol.warmup_trials);
+  EXPECT_EQ(property("protocol", "verbose_trial").at("default"), protocol.verbose_trial);
   EXPECT_EQ(property("protocol", "preload_s").at("default"), protocol.preload_s);
   EXPECT_EQ(property("hygiene", "gate").at("default"), Hygiene().gate);
   EXPECT_EQ(property("hygiene", "wait_s").at("default"), Hygiene().wait_s);
@@ -180,7 +181,7 @@ TEST_F(Schema, RequiresWhatTheParserRequires) {
       "factors": [{"arg": "-fa", "label": "fa", "levels": ["off", "on"]}, {"env": "A", "levels": ["1", null]},
                   {"env": "B", "levels": ["1", null]}, {"name": "x.y", "levels": ["1", "2"]}]},
     "protocol": {"trials": 1, "order": "as-written", "seed": 1, "time_limit_s": 1, "cooldown_s": 0, "warmup_trials": 1,
-      "preload_s": 1, "until": {"ci_half_width": 0.1, "max_trials": 9},
+      "verbose_trial": true, "preload_s": 1, "until": {"ci_half_width": 0.1, "max_trials": 9},
       "hygiene": {"gate": "off", "wait_s": 1, "max_load": 1, "max_gpu_use_percent": 1, "min_memory_free_percent": 1,
                   "max_temperature_c": 1, "require_ac": false, "vms": "any"}},
     "quality": {"text": "builtin", "max_mean_kl": 1, "max_kl": 1, "chunks": 1, "ctx": 8, "ops": []}})");

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/suite/utf8.h"
+#include "base/utf8.h"
 
 namespace capbench::suite {
 namespace {
@@ -165,32 +165,6 @@ std::string shown(const json& value) {
   if (value.is_array()) return value.empty() ? "[]" : "an array";
   if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
   return value.dump();
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
-  bool cut = false;
-  while (!text.empty()) {
-    if (result.size() > kShownBytes) {
-      cut = true;
-      break;
-    }
-    const std::string_view before = text;
-    take_character(text);
-    const std::string_view character = before.substr(0, before.size() - text.size());
-    if (is_printable(character)) {
-      result += character;
-    } else {
-      constexpr std::string_view kDigits = "0123456789abcdef";
-      for (const char c : character) {
-        const auto byte = static_cast<unsigned char>(c);
-        result += "\\x";
-        result += kDigits[byte >> 4U];
-        result += kDigits[byte & 0xFU];
-      }
-    }
-  }
-  return result + (cut ? "...\"" : "\"");
 }
 
 }  // namespace capbench::suite

@@ -27,9 +27,6 @@ std::string member_path(const std::string& path, std::string_view key);
 // A value as it is shown in an error: its JSON, printable and short.
 std::string shown(const nlohmann::json& value);
 
-// Text in quotes for an error: printable and short.
-std::string in_quotes(std::string_view text);
-
 }  // namespace capbench::suite
 
 #endif  // CAPBENCH_HARNESS_SUITE_STRICT_JSON_H_

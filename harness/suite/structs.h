@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/suite/target_spec.h"  // IWYU pragma: export
+
 namespace capbench::suite {
 
 // Exactly one of file, like and catalog is set, except for a runtime without models (kind "none").
@@ -151,7 +153,9 @@ struct Protocol {
   double time_limit_s = 600;       // per trial
   double cooldown_s = 0;           // sleep before each trial
   std::int64_t warmup_trials = 0;  // on each machine, before the first block: kept, flagged "warm-up", never analysed
-  double preload_s = 0;            // busy load before each trial, to steady clocks
+  bool verbose_trial = false;  // one more of every cell before all others, with -v and one repetition: what llama.cpp
+                               // decided by itself and which kernels it used. Kept, flagged "verbose", never analysed
+  double preload_s = 0;        // busy load before each trial, to steady clocks
   std::optional<Hygiene> hygiene;
   std::optional<Until> until;
 
@@ -164,16 +168,6 @@ struct Runtime {
                            // on PATH. google-benchmark has no default
 
   friend bool operator==(const Runtime&, const Runtime&) = default;
-};
-
-// Where an arm runs. Only the shape is checked here; harness/target knows the kinds and what each takes.
-struct TargetSpec {
-  std::string kind;                            // "ssh", "lume", ...
-  std::string machine;                         // "local" or a target's name, the physical host; empty: see machine_of
-  std::map<std::string, std::string> options;  // numbers and booleans as text; {"require": {"os": x}} is "require.os"
-  std::map<std::string, std::vector<std::string>> lists;
-
-  friend bool operator==(const TargetSpec&, const TargetSpec&) = default;
 };
 
 // How the output of each arm is compared with the reference's. Absent from a suite: unchecked.

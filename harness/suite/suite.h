@@ -31,22 +31,31 @@ std::string machine_of(const Suite& suite, const Arm& arm);
 // One trial to run. Indices point into the suite.
 struct PlannedTrial {
   std::size_t position = 0;
-  std::int64_t block = 0;  // from 0; below 0: a warm-up trial, -1 the last of them
+  std::int64_t block = 0;  // from 0; below 0: a warm-up trial, -1 the last of them, or before those a verbose one
   std::size_t model = 0;
   std::size_t workload = 0;
   std::size_t arm = 0;
 
-  bool is_warmup() const { return block < 0; }
+  bool is_measured() const { return block >= 0; }
 };
+
+// Of verbose trials, and no other's.
+constexpr std::int64_t verbose_block(const Protocol& protocol) {
+  return -1 - protocol.warmup_trials;
+}
+
+// What a verbose trial runs in the workload's place.
+Workload verbose_workload(const Workload& workload);
 
 struct Plan {
   std::uint64_t seed = 0;
   std::vector<PlannedTrial> trials;  // in the order to run them
 };
 
-// Warm-up trials first: on each machine `warmup_trials` of the cells that block 0 begins with there. Then blocks in
-// order; within one block the trials are shuffled (seeded, the same on every platform). `seed` and `blocks` override
-// the suite's; more blocks leave the first ones as they are, so adaptive trials ask for one more at a time.
+// Verbose trials first, one of every cell. Then warm-up trials: on each machine `warmup_trials` of the cells that block
+// 0 begins with there. Then blocks in order; within one block the trials are shuffled (seeded, the same on every
+// platform). `seed` and `blocks` override the suite's; more blocks leave the first ones as they are, so adaptive trials
+// ask for one more at a time.
 Plan make_plan(const Suite& suite, std::optional<std::uint64_t> seed,
                std::optional<std::int64_t> blocks = std::nullopt);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/digest.h"
 #include "harness/target/shell.h"
 
 namespace capbench::target {
@@ -41,10 +42,6 @@ void for_each_line(std::string_view text, const Visit& visit) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     visit(line);
   }
-}
-
-bool is_digest(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool to_number(std::string_view text, std::uint64_t& value) {
@@ -96,7 +93,7 @@ std::map<std::string, BlobAnswer> read_blobs(std::string_view text) {
   std::map<std::string, BlobAnswer> blobs;
   for_each_line(text, [&](std::string_view line) {
     const auto words = words_of(line);
-    if (words.size() < 2 || !is_digest(words[1])) return;
+    if (words.size() < 2 || !is_sha256(words[1])) return;
     BlobAnswer answer;
     if (words[0] == "have" && words.size() == 2) {
       answer.is_there = true;
@@ -137,7 +134,7 @@ std::optional<std::string> read_stored(std::string_view text, const std::string&
     if (words.size() < 2 || words[1] != digest) return;
     if (words[0] == "stored") answer = std::string();
     if (words[0] != "wrong") return;
-    answer = words.size() == 3 && is_digest(words[2]) ? "its SHA-256 there is " + std::string(words[2])
+    answer = words.size() == 3 && is_sha256(words[2]) ? "its SHA-256 there is " + std::string(words[2])
                                                       : std::string("its SHA-256 cannot be had there");
   });
   return answer;
@@ -185,7 +182,7 @@ std::optional<FoundFile> read_digest(std::string_view text) {
   for_each_line(text, [&](std::string_view line) {
     const auto words = words_of(line);
     FoundFile file;
-    if (words.size() != 3 || words[0] != "digest" || !is_digest(words[1]) || !to_number(words[2], file.bytes)) return;
+    if (words.size() != 3 || words[0] != "digest" || !is_sha256(words[1]) || !to_number(words[2], file.bytes)) return;
     file.digest = words[1];
     found = file;
   });

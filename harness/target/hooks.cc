@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string>
 
+#include "base/digest.h"
 #include "harness/target/frame.h"
 
 namespace capbench::target {
@@ -15,12 +16,9 @@ ImageIdentity stated_image(const TargetSpec& spec) {
   constexpr std::string_view kPrefix = "sha256:";
   const std::size_t at = stated.rfind(kPrefix);
   const std::string_view hex = at == std::string::npos ? std::string_view() : std::string_view(stated).substr(at + 7);
-  const bool is_digest = hex.size() == 64 && std::all_of(hex.begin(), hex.end(), [](char c) {
-                           return std::string_view("0123456789abcdef").find(c) != std::string_view::npos;
-                         });
   image.source = "stated";
   image.name = stated;
-  if (is_digest) image.digest = stated.substr(at);
+  if (is_sha256(hex)) image.digest = stated.substr(at);
   return image;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/nearest.h"
 #include "harness/target/command.h"
 #include "harness/target/job_script.h"
 #include "harness/target/local.h"
@@ -58,40 +59,9 @@ Error usage(std::string what, std::string cause, std::string remedy) {
   return Error{ErrorKind::kUsage, std::move(what), std::move(cause), std::move(remedy)};
 }
 
-// How many letters differ (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
-std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {
-  constexpr std::size_t kLongest = 64;
-  std::string all;
-  std::string_view best;
-  std::size_t best_distance = 3;
-  for (const std::string_view candidate : known) {
-    all += (all.empty() ? "" : ", ") + std::string(candidate);
-    if (name.size() > kLongest) continue;
-    if (const std::size_t d = distance(name, candidate); d < best_distance) {
-      best_distance = d;
-      best = candidate;
-    }
-  }
-  return best.empty() ? "one of: " + all : "\"" + std::string(best) + "\"";
-}
-
 Error unknown_kind(std::string_view kind) {
-  return usage("target kind \"" + std::string(kind) + "\"", "no such kind of target", nearest(kind, target_kinds()));
+  return usage("target kind \"" + std::string(kind) + "\"", "no such kind of target",
+               nearest_or_all(kind, target_kinds()));
 }
 
 const OptionRule* find_rule(std::span<const OptionRule> own, std::string_view key) {
@@ -133,7 +103,7 @@ Status check_options(std::string_view kind, std::span<const OptionRule> own, con
     std::vector<std::string_view> known{"kind", "machine"};
     for (const OptionRule& rule : own) known.push_back(rule.key);
     for (const OptionRule& rule : kCommonOptions) known.push_back(rule.key);
-    return usage(prefix + key, "no such key for this kind", nearest(key, known));
+    return usage(prefix + key, "no such key for this kind", nearest_or_all(key, known));
   };
   for (const auto& [key, value] : spec.options) {
     // What a target must be is for those who know its facts to read (harness/observe/requirements.h).
@@ -190,12 +160,6 @@ Status check_spec(const TargetSpec& spec) {
   return kind->check != nullptr ? kind->check(spec) : Status{};
 }
 
-std::string machine_of(std::string_view name, const TargetSpec& spec) {
-  if (!spec.machine.empty()) return spec.machine;
-  const KindInfo* kind = find_kind(spec.kind);
-  return kind != nullptr && !kind->lives_here ? std::string(name) : std::string(kLocal);
-}
-
 Result<std::unique_ptr<Target>> make_target(std::string_view name, const TargetSpec& spec, ToolRunner& tools) {
   if (auto status = check_spec(spec); !status) {
     Error error = std::move(status).error();
@@ -209,7 +173,7 @@ Result<std::unique_ptr<Target>> make_target(std::string_view name, const TargetS
 Result<std::unique_ptr<Target>> make_target(std::string_view name) {
   if (name == kLocal) return make_local_target();
   return Error{ErrorKind::kUsage, "target \"" + std::string(name) + "\"", "the suite has no such target",
-               "\"local\", or a name under \"targets\" (kinds: " + nearest("", target_kinds()).substr(8) + ")"};
+               "\"local\", or a name under \"targets\" (kind: " + nearest_or_all("", target_kinds()) + ")"};
 }
 
 Result<std::unique_ptr<ToolRunner>> make_tools_on(std::string_view host_name, const TargetSpec& host,

@@ -387,6 +387,7 @@ TEST(TargetSpecs, AreCheckedKeyByKey) {
   EXPECT_EQ(problem(spec_of("lume", {{"name", "vm"}}, {{"start", {"lume", "run", "vm"}}})), "");
   EXPECT_NE(problem(spec_of("sshh")).find("try: \"ssh\""), std::string::npos);
   EXPECT_NE(problem(spec_of("ssh", {{"adress", "x"}})).find("try: \"address\""), std::string::npos);
+  EXPECT_NE(problem(spec_of("ssh", {{"prot", "22"}})).find("try: \"port\""), std::string::npos);
   EXPECT_NE(problem(spec_of("ssh")).find("ssh: address: missing"), std::string::npos);
   EXPECT_NE(problem(spec_of("ssh", {{"address", "x"}, {"port", "many"}})).find("whole number"), std::string::npos);
   EXPECT_NE(problem(spec_of("ssh", {{"address", "x"}, {"port", "70000"}})).find("no port"), std::string::npos);
@@ -402,14 +403,6 @@ TEST(TargetSpecs, AreCheckedKeyByKey) {
   EXPECT_NE(problem(spec_of("command", {}, {{"run", {"vm", "{script}"}}, {"copy_in", {"{local}", "{remote}"}}}))
                 .find("only one"),
             std::string::npos);
-}
-
-TEST(TargetSpecs, NameTheirMachine) {
-  EXPECT_EQ(machine_of("mac", spec_of("ssh", {{"address", "x"}})), "mac");
-  EXPECT_EQ(machine_of("vm", spec_of("tart", {{"name", "x"}})), "local");
-  TargetSpec nested = spec_of("tart", {{"name", "x"}});
-  nested.machine = "mac";
-  EXPECT_EQ(machine_of("vm", nested), "mac");
 }
 
 TEST(TargetSpecs, StateAnImage) {

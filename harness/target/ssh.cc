@@ -162,7 +162,6 @@ const KindInfo& ssh_kind() {
     kind.traits.copy = CopyMeans::kPipe;
     kind.traits.may_be_preinjected = true;
     kind.options = kOptions;
-    kind.lives_here = false;
     kind.check = check_ssh;
     kind.make = [](const TargetSpec& spec) { return make_ssh_transport(options_of(spec)); };
     return kind;

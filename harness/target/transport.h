@@ -83,8 +83,6 @@ struct KindInfo {
   std::string_view summary;
   Traits traits;
   std::span<const OptionRule> options;
-  // Whether its targets live on the machine that runs the harness unless the suite names another (VMs, containers).
-  bool lives_here = true;
   // The work folder in the target, unless the suite states one; empty: in the user's cache folder there.
   std::string_view work_dir;
   // What only this kind can check (two options that exclude each other); null: nothing.

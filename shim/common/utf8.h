@@ -1,4 +1,5 @@
-// The little of UTF-8 that the shims need: where a character ends, and whether bytes are text at all.
+// The little of UTF-8 that the shims need: where a character ends, and whether bytes are text at all. Their own, since
+// base/utf8.h makes strings and a shim must not need libstdc++.
 #ifndef CAPBENCH_SHIM_COMMON_UTF8_H_
 #define CAPBENCH_SHIM_COMMON_UTF8_H_
 

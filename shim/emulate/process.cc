@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "shim/macho/symbols.h"
 
 namespace capbench::emulate {
@@ -14,11 +15,6 @@ namespace {
 constexpr std::uint64_t kMaxLibraryBytes = 256U << 20U;
 constexpr std::size_t kMaxOutput = 16U << 20U;
 constexpr std::uint64_t kMaxImageBytes = 512U << 20U;
-
-std::string_view base_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 }  // namespace
 

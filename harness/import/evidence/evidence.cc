@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/path.h"
 #include "harness/import/evidence/assemble.h"
 #include "harness/import/evidence/document.h"
 #include "harness/import/evidence/judge.h"
@@ -241,7 +242,7 @@ void add_sources(std::vector<Document>& documents, const EvidenceOptions& option
     schema::SourceRecord source;
     source.sha256 = document.sha256;
     source.kind = document.kind;
-    source.name = clean(base_name(document.name));
+    source.name = clean(foreign_base_name(document.name));
     source.size = document.bytes.size();
     source.notes.push_back(clean(document.fate));
     for (const std::string& note : document.notes) source.notes.push_back(clean(note));
@@ -281,7 +282,7 @@ bool looks_like_evidence(const std::vector<std::string>& names) {
   std::set<std::string> results;
   std::set<std::string> modes;
   for (const std::string& name : names) {
-    const std::string base = lower(base_name(name));
+    const std::string base = lower(foreign_base_name(name));
     if (base.starts_with("sha256sum") || base == "checksums.txt" || base == "checksums.sha256") return true;
     const bool may_be_result = base.ends_with(".json") || base.ends_with(".jsonl") || base.ends_with(".csv") ||
                                base.ends_with(".sql") || base.ends_with(".txt") || base.ends_with(".md");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/path.h"
 #include "harness/import/evidence/names.h"
 #include "models/catalog.h"
 
@@ -19,7 +20,7 @@ bool fits(const models::PinnedFile& file, const Launch& launch) {
   if (launch.runtime == kMlxLm) {
     return !launch.model_file.empty() && file.repository == launch.model_file && file.revision == launch.model_revision;
   }
-  if (file.file_name.empty() || lower(file.file_name) != lower(base_name(launch.model_file))) return false;
+  if (file.file_name.empty() || lower(file.file_name) != lower(foreign_base_name(launch.model_file))) return false;
   const auto size = static_cast<double>(launch.model_size);
   const auto whole = static_cast<double>(file.size);
   return size <= whole && size >= whole * (1 - kMostMetadata);
@@ -34,7 +35,7 @@ const models::CatalogEntry* find_entry(const Launch& launch) {
 
 // What tells models apart that no catalog knows.
 std::string own_name(const Launch& launch) {
-  std::string name = base_name(launch.model_file);
+  std::string name(foreign_base_name(launch.model_file));
   if (lower(name).ends_with(".gguf")) name.resize(name.size() - 5);
   return safe_name(name.empty() ? launch.model_type : name, "unnamed model");
 }
@@ -54,10 +55,10 @@ class Namer {
       // Two files of one name and different sizes are two models.
       const auto sizes = sizes_.emplace(std::pair(launch.runtime, named.model.name), launch.model_size).first;
       if (sizes->second != launch.model_size) named.model.name += fmt::format(" ({} bytes)", launch.model_size);
-      named.model.file = safe_name(base_name(launch.model_file), named.model.name);
+      named.model.file = safe_name(foreign_base_name(launch.model_file), named.model.name);
     }
-    named.about += fmt::format(" {} {} {} {}", named.model.name, base_name(launch.model_file), launch.model_type,
-                               launch.runtime == kMlxLm ? "mlx lm" : "llama cpp");
+    named.about += fmt::format(" {} {} {} {}", named.model.name, foreign_base_name(launch.model_file),
+                               launch.model_type, launch.runtime == kMlxLm ? "mlx lm" : "llama cpp");
     launch.model = named.model.name;
     types_[{launch.runtime, launch.model_type}].insert(launch.model);
     models_.emplace(std::pair(launch.runtime, launch.model), std::move(named));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/path.h"
+
 namespace capbench::imports::evidence {
 namespace {
 
@@ -77,18 +79,13 @@ std::set<std::string> word_set(std::string_view text) {
   return {all.begin(), all.end()};
 }
 
-std::string base_name(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
-}
-
 std::string folder_of(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
   return std::string(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash));
 }
 
 std::string stem_of(std::string_view path) {
-  std::string stem = base_name(path);
+  std::string stem(foreign_base_name(path));
   bool cut = true;
   while (cut) {
     cut = false;
@@ -116,7 +113,7 @@ bool is_markdown_name(std::string_view path) {
 }
 
 std::string mode_said_by(std::string_view path) {
-  std::string mode = mode_of_words(words(base_name(path)));
+  std::string mode = mode_of_words(words(foreign_base_name(path)));
   return mode.empty() ? mode_of_words(words(folder_of(path))) : mode;
 }
 

@@ -15,7 +15,6 @@ std::string lower(std::string_view text);
 std::vector<std::string> words(std::string_view text);
 std::set<std::string> word_set(std::string_view text);
 
-std::string base_name(std::string_view path);
 std::string folder_of(std::string_view path);  // empty at the top
 // Without folder and without the endings that tell a result from its log: "a/b.json.stderr" has the stem "b".
 std::string stem_of(std::string_view path);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/digest.h"
 #include "harness/import/evidence/names.h"
 #include "harness/import/text.h"
 #include "harness/observe/log_lines.h"
@@ -15,22 +16,18 @@ namespace {
 
 constexpr std::size_t kHex = 64;
 
-bool is_sha256(std::string_view text) {
-  return text.size() == kHex && lower(text).find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 std::optional<SumLine> read_line(std::string_view line) {
   SumLine sum;
   if (const auto rest = observe::after(line, "SHA256 ("); rest && line.starts_with("SHA256 (")) {
     const std::size_t close = rest->rfind(") = ");
-    if (close == std::string_view::npos || !is_sha256(rest->substr(close + 4))) return std::nullopt;
+    if (close == std::string_view::npos || !is_sha256(lower(rest->substr(close + 4)))) return std::nullopt;
     sum.name = rest->substr(0, close);
     sum.sha256 = lower(rest->substr(close + 4));
     return sum;
   }
   // A backslash in front says that the name is escaped; such names are taken as they stand.
   if (line.starts_with('\\')) line.remove_prefix(1);
-  if (line.size() < kHex + 2 || !is_sha256(line.substr(0, kHex)) || line[kHex] != ' ') return std::nullopt;
+  if (line.size() < kHex + 2 || !is_sha256(lower(line.substr(0, kHex))) || line[kHex] != ' ') return std::nullopt;
   sum.sha256 = lower(line.substr(0, kHex));
   std::string_view name = line.substr(kHex + 1);
   if (name.starts_with(' ') || name.starts_with('*')) name.remove_prefix(1);

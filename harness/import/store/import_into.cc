@@ -104,6 +104,8 @@ std::string expected_family(const fs::path& path, const ImportOptions& options) 
 
 Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, const ImportOptions& options,
                                  const std::string& harness_version) {
+  // Read twice: the ids of its runs and trials follow from the file's digest, and rows go into the store as they come.
+  // The second digest, of the bytes that are kept, tells when somebody wrote to the file in between.
   auto digest = sha256_file(path);
   if (!digest) return std::move(digest).error();
   Outcome outcome;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/path.h"
+#include "base/utf8.h"
 #include "schema/canonical.h"
 #include "schema/identity.h"
 
@@ -65,11 +67,6 @@ std::string settings_text(const json& fields) {
   return text;
 }
 
-std::string base_name(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
-}
-
 // The fields come in llama-bench's order: what is not a measurement stands before n_prompt.
 std::string_view before_measurement(std::string_view fields) {
   return fields.substr(0, fields.find("\"n_prompt\""));
@@ -114,14 +111,14 @@ const RowsToTrials::Setting& RowsToTrials::setting_of(const ImportedRow& row) {
   if (settings_.size() >= kMostKnown) settings_.clear();
   Setting setting;
   setting.build = row.result.build;
-  setting.model = row.model_filename.empty() ? row.result.model_type : base_name(row.model_filename);
+  setting.model =
+      row.model_filename.empty() ? row.result.model_type : std::string(foreign_base_name(row.model_filename));
   if (setting.model.empty()) setting.model = "unnamed model";
   setting.workload = settings_text(json::parse(row.result.fields, nullptr, false));
   if (setting.workload.empty()) setting.workload = "default";
   schema::EnvironmentRecord environment;
-  environment.json = schema::canonical({{"imported", true},
-                                        {"cpu", schema::to_utf8(row.result.cpu_info)},
-                                        {"gpu", schema::to_utf8(row.result.gpu_info)}});
+  environment.json = schema::canonical(
+      {{"imported", true}, {"cpu", to_utf8(row.result.cpu_info)}, {"gpu", to_utf8(row.result.gpu_info)}});
   setting.environment_id = schema::environment_id(environment);
   setting.machine_id = setting.environment_id;
   return settings_.emplace(std::move(said), std::move(setting)).first->second;
@@ -133,10 +130,9 @@ Result<RowsToTrials::Machine*> RowsToTrials::machine_of(const ImportedRow& row) 
   Machine machine;
   machine.environment.id = of_trial_.environment_id;
   machine.environment.machine_id = of_trial_.machine_id;
-  machine.environment.machine_label = schema::to_utf8(machine_label(row));
-  machine.environment.json = schema::canonical({{"imported", true},
-                                                {"cpu", schema::to_utf8(row.result.cpu_info)},
-                                                {"gpu", schema::to_utf8(row.result.gpu_info)}});
+  machine.environment.machine_label = to_utf8(machine_label(row));
+  machine.environment.json = schema::canonical(
+      {{"imported", true}, {"cpu", to_utf8(row.result.cpu_info)}, {"gpu", to_utf8(row.result.gpu_info)}});
   machine.run.suite_id = suite_id_;
   machine.run.machine_id = of_trial_.machine_id;
   // The same file gives the same run wherever it is imported; another file gives another.

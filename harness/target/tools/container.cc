@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "harness/target/tools/answers.h"
 #include "harness/target/tools/json_text.h"
 
@@ -15,10 +16,6 @@ constexpr std::array kToolCodes{125, 126, 127};
 // Where the volume is mounted. A folder in a home would be another one in each image, and gone with the container.
 constexpr std::string_view kWorkDir = "/capbench";
 
-bool is_hex_digest(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 // podman: `Digest`; docker: `RepoDigests`, for images that came from a registry; both: `Id`, of the configuration.
 void read_identity(const json& image, TargetInfo& info) {
   std::string digest = text_member(image, {"Digest"});
@@ -30,9 +27,9 @@ void read_identity(const json& image, TargetInfo& info) {
   if (digest.empty()) {
     digest = text_member(image, {"Id"});
     source = "image id";
-    if (is_hex_digest(digest)) digest.insert(0, "sha256:");
+    if (is_sha256(digest)) digest.insert(0, "sha256:");
   }
-  if (!digest.starts_with("sha256:") || !is_hex_digest(std::string_view(digest).substr(7))) return;
+  if (!digest.starts_with("sha256:") || !is_sha256(std::string_view(digest).substr(7))) return;
   info.image.digest = digest;
   info.image.source = source;
 }

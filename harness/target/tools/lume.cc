@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/digest.h"
 #include "harness/target/shell.h"
 #include "harness/target/tools/answers.h"
 #include "harness/target/tools/json_text.h"
@@ -70,9 +71,7 @@ Status read_cache(const std::string& pulled_from, const ToolOutput& output, Targ
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(rest.size(), end + 1));
     const std::string_view digest = line.substr(0, line.find(' '));
-    const bool is_digest =
-        digest.size() == 64 && digest.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-    if (!is_digest || line.size() == digest.size()) continue;
+    if (!is_sha256(digest) || line.size() == digest.size()) continue;
     const std::string image = text_member(whole_json(line.substr(digest.size() + 1)), {"image"});
     const bool same = !image.empty() && (pulled_from == image || pulled_from.ends_with("/" + image));
     if (same) digests.emplace(digest);

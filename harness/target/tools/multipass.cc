@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "harness/target/tools/answers.h"
 #include "harness/target/tools/json_text.h"
 
@@ -41,7 +42,7 @@ Status read_details(const std::string& name, const ToolOutput& output, TargetInf
   info.guest.os = "linux";  // it runs nothing else
   info.image.name = text_member(vm, {"image_release"});
   const std::string hash = text_member(vm, {"image_hash"});
-  if (hash.size() == 64 && hash.find_first_not_of("0123456789abcdef") == std::string::npos) {
+  if (is_sha256(hash)) {
     info.image.digest = "sha256:" + hash;
     info.image.source = "multipass image";
   }

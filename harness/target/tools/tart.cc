@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "harness/target/tools/answers.h"
 #include "harness/target/tools/json_text.h"
 
@@ -54,11 +55,7 @@ Status read_full_name(const std::string& asked, bool cloned, const ToolOutput& o
   const std::size_t at = name.rfind("@sha256:");
   if (at == std::string_view::npos) return {};
   const std::string_view digest = name.substr(at + 1);
-  constexpr std::size_t kDigestLength = 7 + 64;
-  if (digest.size() != kDigestLength ||
-      digest.substr(7).find_first_not_of("0123456789abcdef") != std::string_view::npos) {
-    return strange_answer("tart fqn");
-  }
+  if (!is_sha256(digest.substr(7))) return strange_answer("tart fqn");
   info.image.digest = digest;
   info.image.source = "oci manifest";
   return {};
