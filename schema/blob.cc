@@ -9,17 +9,33 @@ constexpr int kLevel = 3;  // zstd's default: some hundred MB/s, and text shrink
 
 }  // namespace
 
-Result<std::string> compress(std::string_view raw) {
+struct Compressor::State {
+  struct Free {
+    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  };
+  std::unique_ptr<ZSTD_CCtx, Free> context{ZSTD_createCCtx()};
+};
+
+Compressor::Compressor() : state_(std::make_unique<State>()) {}
+Compressor::~Compressor() = default;
+
+Result<std::string> Compressor::compress(std::string_view raw) {
   if (raw.size() > kMaxRawBytes) {
     return Error{ErrorKind::kUsage, "raw output", "larger than " + std::to_string(kMaxRawBytes) + " bytes",
                  "keep only its beginning and its end"};
   }
+  const Error no_memory{ErrorKind::kMachine, "raw output", "not enough memory to compress it", "free some memory"};
+  if (!state_->context) return no_memory;
   std::string frame(ZSTD_compressBound(raw.size()), '\0');
-  const std::size_t size = ZSTD_compress(frame.data(), frame.size(), raw.data(), raw.size(), kLevel);
-  if (ZSTD_isError(size) != 0)
-    return Error{ErrorKind::kMachine, "raw output", ZSTD_getErrorName(size), "free some memory"};
+  const std::size_t size =
+      ZSTD_compressCCtx(state_->context.get(), frame.data(), frame.size(), raw.data(), raw.size(), kLevel);
+  if (ZSTD_isError(size) != 0) return no_memory;
   frame.resize(size);
   return frame;
+}
+
+Result<std::string> compress(std::string_view raw) {
+  return Compressor().compress(raw);
 }
 
 Result<std::string> decompress(std::string_view frame, std::uint64_t raw_size) {

@@ -3,6 +3,7 @@
 #define CAPBENCH_SCHEMA_BLOB_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,27 @@ inline constexpr std::uint64_t kMaxRawBytes = 256U << 20U;
 
 // Errors: more than kMaxRawBytes, no memory.
 Result<std::string> compress(std::string_view raw);
+
+// Raw bytes with their name, ready to be stored.
+struct PackedRaw {
+  std::string sha256;
+  std::string frame;       // one Zstandard frame
+  std::uint64_t size = 0;  // of the raw bytes
+};
+
+// The same as compress(), many times over: what the compressor needs is allocated once. One thread at a time.
+class Compressor {
+ public:
+  Compressor();
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+  ~Compressor();
+  Result<std::string> compress(std::string_view raw);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // The raw bytes. At most `raw_size` bytes are allocated and written, whatever the frame says of itself. The error's
 // `cause` says what is wrong; `what` is left to the caller.

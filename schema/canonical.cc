@@ -7,40 +7,20 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/utf8.h"
+
 namespace capbench::schema {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxDepth = 500;  // the walk below is recursive, and so is nlohmann's own
-
-// Length of the valid UTF-8 sequence that `bytes` begins with; 0 if it begins with none. Unicode 15, table 3-7.
-std::size_t sequence_length(std::string_view bytes) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return 1;
-  std::size_t length = 0;
-  unsigned char low = 0x80;  // bounds of the second byte: no overlong forms, no surrogates, nothing above U+10FFFF
-  unsigned char high = 0xBF;
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    length = 2;
-  } else if (lead >= 0xE0 && lead <= 0xEF) {
-    length = 3;
-    if (lead == 0xE0) low = 0xA0;
-    if (lead == 0xED) high = 0x9F;
-  } else if (lead >= 0xF0 && lead <= 0xF4) {
-    length = 4;
-    if (lead == 0xF0) low = 0x90;
-    if (lead == 0xF4) high = 0x8F;
-  } else {
-    return 0;
-  }
-  if (bytes.size() < length || at(1) < low || at(1) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (at(i) < 0x80 || at(i) > 0xBF) return 0;
-  }
-  return length;
+template <class T>
+void append_number(std::string& out, T value) {
+  std::array<char, 40> digits{};
+  out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
+
+constexpr int kMaxDepth = 500;  // the walk below is recursive, and so is nlohmann's own
 
 class Writer {
  public:
@@ -100,56 +80,18 @@ class Writer {
 
   template <class T>
   void number(T value) {
-    std::array<char, 40> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    out_.append(digits.data(), end);
+    append_canonical(out_, value);
   }
 
   Status real(double value) {
     if (!std::isfinite(value)) return error("not a finite number");
-    number(value == 0 ? 0.0 : value);  // -0.0 would read back as the integer 0
+    append_canonical(out_, value);
     return {};
   }
 
   Status text(const std::string& value) {
     if (!is_utf8(value)) return error("not UTF-8");
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    out_ += '"';
-    for (const char c : value) {
-      const auto byte = static_cast<unsigned char>(c);
-      switch (c) {
-        case '"':
-          out_ += "\\\"";
-          break;
-        case '\\':
-          out_ += "\\\\";
-          break;
-        case '\b':
-          out_ += "\\b";
-          break;
-        case '\f':
-          out_ += "\\f";
-          break;
-        case '\n':
-          out_ += "\\n";
-          break;
-        case '\r':
-          out_ += "\\r";
-          break;
-        case '\t':
-          out_ += "\\t";
-          break;
-        default:
-          if (byte >= 0x20) {
-            out_ += c;
-          } else {
-            out_ += "\\u00";
-            out_ += kDigits[byte >> 4U];
-            out_ += kDigits[byte & 0xFU];
-          }
-      }
-    }
-    out_ += '"';
+    append_canonical(out_, value);
     return {};
   }
 
@@ -191,6 +133,58 @@ class Writer {
 
 }  // namespace
 
+void append_canonical(std::string& out, std::int64_t number) {
+  append_number(out, number);
+}
+
+void append_canonical(std::string& out, std::uint64_t number) {
+  append_number(out, number);
+}
+
+void append_canonical(std::string& out, double number) {
+  append_number(out, number == 0 ? 0.0 : number);  // -0.0 would read back as the integer 0
+}
+
+void append_canonical(std::string& out, std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (byte >= 0x20) {
+          out += c;
+        } else {
+          out += "\\u00";
+          out += kDigits[byte >> 4U];
+          out += kDigits[byte & 0xFU];
+        }
+    }
+  }
+  out += '"';
+}
+
 Result<std::string> try_canonical(const json& value) {
   Writer writer;
   if (Status status = writer.write(value); !status) return std::move(status).error();
@@ -201,31 +195,6 @@ std::string canonical(const json& value) {
   Result<std::string> text = try_canonical(value);
   if (!text) throw std::invalid_argument(to_string(text.error()));
   return std::move(text).value();
-}
-
-bool is_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t length = sequence_length(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
-
-std::string to_utf8(std::string_view bytes) {
-  std::string text;
-  text.reserve(bytes.size());
-  while (!bytes.empty()) {
-    const std::size_t length = sequence_length(bytes);
-    if (length == 0) {
-      text += "\xEF\xBF\xBD";
-      bytes.remove_prefix(1);
-    } else {
-      text += bytes.substr(0, length);
-      bytes.remove_prefix(length);
-    }
-  }
-  return text;
 }
 
 }  // namespace capbench::schema

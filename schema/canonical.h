@@ -7,6 +7,7 @@
 #ifndef CAPBENCH_SCHEMA_CANONICAL_H_
 #define CAPBENCH_SCHEMA_CANONICAL_H_
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -23,11 +24,12 @@ Result<std::string> try_canonical(const nlohmann::json& value);
 // try_canonical gives an error.
 std::string canonical(const nlohmann::json& value);
 
-bool is_utf8(std::string_view bytes);
-
-// The bytes as valid UTF-8: each byte that is no part of a valid sequence becomes U+FFFD. For names that the system
-// gave and that must go into JSON.
-std::string to_utf8(std::string_view bytes);
+// The spelling of single values, for callers that know their form and build no tree. `text` is UTF-8 and `number`
+// finite.
+void append_canonical(std::string& out, std::string_view text);
+void append_canonical(std::string& out, std::int64_t number);
+void append_canonical(std::string& out, std::uint64_t number);
+void append_canonical(std::string& out, double number);
 
 }  // namespace capbench::schema
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "schema/identity.h"
 #include "schema/test_records.h"
 
@@ -49,21 +50,6 @@ TEST(Canonical, RefusesWhatJsonCannotSay) {
   EXPECT_NE(cause(deep).find("nested too deeply"), std::string::npos);
   EXPECT_TRUE(try_canonical(deep[0]).ok());
   EXPECT_THROW(canonical(std::nan("")), std::invalid_argument);
-}
-
-TEST(Canonical, KnowsUtf8) {
-  for (const char* good :
-       {"", "a", "\xC2\x80", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
-    EXPECT_TRUE(is_utf8(good)) << good;
-    EXPECT_EQ(to_utf8(good), good);
-  }
-  // Alone, overlong, surrogate, beyond U+10FFFF, cut short.
-  for (const char* bad : {"\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
-                          "\xF5", "\xE2\x82"}) {
-    EXPECT_FALSE(is_utf8(bad)) << bad;
-    EXPECT_TRUE(is_utf8(to_utf8(bad)));
-  }
-  EXPECT_EQ(to_utf8("a\xFF\xC2"), "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 // A random value of every kind; doubles of random bits find every exponent.

@@ -97,7 +97,11 @@ Result<Connection> Connection::open_for_writing(const fs::path& path, std::chron
   const Result<Content> content = examine(database, migrations());
   if (!content) return content.error();
   if (Status status = use_wal(database, patience); !status) return std::move(status).error();
-  if (Status status = database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"); !status) {
+  // Names are digests, so a trial touches pages all over the file: with SQLite's own 2 MB for them, a batch would read
+  // and write each many times. What one part of a batch may have to undo stays in memory too.
+  if (Status status = database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; "
+                                    "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY");
+      !status) {
     return std::move(status).error();
   }
   if (*content != Content::kCurrent) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "base/result.h"
 #include "schema/sqlite.h"
@@ -28,6 +29,16 @@ class Connection {
   Result<Transaction> begin_read();
   // To be called when the reading is done: an error if somebody else wrote where locks could not be had.
   Status end_read() const;
+
+  // One consistent view for everything that `read` asks of the database.
+  template <class Read>
+  auto reading(Read read) -> decltype(read(std::declval<Database&>())) {
+    Result<Transaction> transaction = begin_read();
+    if (!transaction) return std::move(transaction).error();
+    auto answer = read(database_);
+    if (Status status = end_read(); !status) return std::move(status).error();
+    return answer;
+  }
 
  private:
   // What tells that a file read without locks was written to.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "schema/canonical.h"
 
 namespace capbench::schema {
@@ -40,21 +41,34 @@ std::string run_id(const RunRecord& run) {
 }
 
 std::string trial_id(const TrialRecord& trial) {
-  json samples = json::array();
-  for (const ResultRecord& result : trial.results) {
-    samples.push_back(json::array({to_utf8(result.test), result.samples_ns}));
+  // Spelled without a tree: whoever opens a bundle names every trial in it again.
+  std::string text;
+  const auto member = [&](std::string_view key, std::string_view value) {
+    text += key;
+    append_canonical(text, to_utf8(value));
+  };
+  member("{\"arm\":", trial.arm);
+  text += ",\"attempt\":";
+  append_canonical(text, trial.attempt);
+  text += ",\"block\":";
+  append_canonical(text, trial.block);
+  member(",\"closure\":", trial.closure_id);
+  member(",\"model\":", trial.model);
+  member(",\"run\":", trial.run_id);
+  text += ",\"samples\":[";
+  for (std::size_t i = 0; i < trial.results.size(); ++i) {
+    member(i == 0 ? "[" : ",[", trial.results[i].test);
+    text += ",[";
+    for (std::size_t k = 0; k < trial.results[i].samples_ns.size(); ++k) {
+      if (k > 0) text += ',';
+      append_canonical(text, trial.results[i].samples_ns[k]);
+    }
+    text += "]]";
   }
-  return sha256(canonical({
-      {"arm", to_utf8(trial.arm)},
-      {"attempt", trial.attempt},
-      {"block", trial.block},
-      {"closure", to_utf8(trial.closure_id)},
-      {"model", to_utf8(trial.model)},
-      {"run", to_utf8(trial.run_id)},
-      {"samples", samples},
-      {"status", to_utf8(trial.status)},
-      {"workload", to_utf8(trial.workload)},
-  }));
+  member("],\"status\":", trial.status);
+  member(",\"workload\":", trial.workload);
+  text += '}';
+  return sha256(text);
 }
 
 }  // namespace capbench::schema

@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
 #include "schema/blob.h"
-#include "schema/canonical.h"
+#include "schema/compare.h"
 #include "schema/insert.h"
 #include "schema/store_state.h"
 
@@ -76,6 +77,10 @@ Status ImportWriter::put_quarantine(const QuarantineRecord& row) {
   return insert->bind(to_utf8(row.reason)).bind(to_utf8(row.text)).run();
 }
 
+Status ImportWriter::put_raw(const PackedRaw& raw) {
+  return insert_raw(state_->database, raw);
+}
+
 Status ImportWriter::put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr,
                                std::string_view raw_probe) {
   const Result<bool> held = holds_trial(state_->database, trial.id);
@@ -95,6 +100,42 @@ Status ImportWriter::put_quality(const QualityRecord& check, std::string_view ra
   const Result<PreparedQuality> prepared = prepare_quality(state_->database, check, raw_stdout, raw_stderr);
   if (!prepared) return prepared.error();
   return insert_quality(state_->database, check, *prepared);
+}
+
+Result<Standing> ImportWriter::standing(const TrialRecord& trial) {
+  return standing_of(state_->database, trial);
+}
+
+Result<Standing> ImportWriter::standing(const EnvironmentRecord& environment) {
+  return standing_of(state_->database, environment);
+}
+
+Result<Standing> ImportWriter::standing(const ClosureRecord& closure) {
+  return standing_of(state_->database, closure);
+}
+
+Result<Standing> ImportWriter::standing(const QualityRecord& check) {
+  return standing_of(state_->database, check);
+}
+
+Result<bool> ImportWriter::holds_run(std::string_view id) {
+  return schema::holds_run(state_->database, id);
+}
+
+Result<bool> ImportWriter::was_received(std::string_view trial_id) {
+  return schema::was_received(state_->database, trial_id);
+}
+
+Result<std::optional<BundleRecord>> ImportWriter::bundle(std::string_view id) {
+  return find_bundle(state_->database, id);
+}
+
+Status ImportWriter::put_bundle(const BundleRecord& bundle, std::string_view archive) {
+  return insert_bundle(state_->database, bundle, archive);
+}
+
+Status ImportWriter::put_bundle_trial(std::string_view bundle_id, std::string_view trial_id) {
+  return insert_bundle_trial(state_->database, bundle_id, trial_id);
 }
 
 ImportWriter::Counts ImportWriter::trials() const {

@@ -4,13 +4,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "schema/blob.h"
 #include "schema/records.h"
 #include "schema/store.h"
 
 namespace capbench::schema {
+
+// What a record from elsewhere is to the store.
+struct Standing {
+  bool known = false;    // the store has one of this name
+  std::string conflict;  // how the store's differs, one clause; empty: nothing speaks against it
+};
 
 // Holds the store's write lock from begin() to finish(). One thread at a time; the store must outlive it, and nothing
 // else may be put through the same Store meanwhile. Going away without finish() leaves the store as it was.
@@ -39,10 +48,27 @@ class ImportWriter {
   // The next bytes of a new source, at most 64 MiB a call.
   Status put_part(std::string_view source_sha256, std::string_view bytes);
   Status put_quarantine(const QuarantineRecord& row);
-  // Raw output, or nothing of it (withheld, or kept as the source's bytes).
+  // Bytes that were packed before the lock was taken; their digest is taken for granted. Changes nothing if the store
+  // has them.
+  Status put_raw(const PackedRaw& raw);
+  // Raw output, or nothing of it (withheld, or kept as the source's bytes). A digest without bytes is of raw that
+  // the store has.
   Status put_trial(const TrialRecord& trial, std::string_view raw_stdout = {}, std::string_view raw_stderr = {},
                    std::string_view raw_probe = {});
   Status put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr);
+
+  // Asked before putting what comes from elsewhere. Of a trial only what is never redacted is compared.
+  Result<Standing> standing(const TrialRecord& trial);
+  Result<Standing> standing(const EnvironmentRecord& environment);
+  Result<Standing> standing(const ClosureRecord& closure);
+  Result<Standing> standing(const QualityRecord& check);
+  Result<bool> holds_run(std::string_view id);
+  // Whether a trial came in a bundle, withdrawn or not.
+  Result<bool> was_received(std::string_view trial_id);
+  Result<std::optional<BundleRecord>> bundle(std::string_view id);
+  // A new one; received now unless it says when. Its trials are put first, and then named.
+  Status put_bundle(const BundleRecord& bundle, std::string_view archive);
+  Status put_bundle_trial(std::string_view bundle_id, std::string_view trial_id);
 
   Counts trials() const;
   Status finish();

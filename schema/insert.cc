@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "schema/blob.h"
 #include "schema/canonical.h"
 
@@ -47,10 +48,23 @@ Result<std::optional<std::string>> find_text(Database& database, std::string_vie
   return std::optional<std::string>(statement->text(0));
 }
 
+// A JSON array.
 std::string json_list(const std::vector<std::string>& texts) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const std::string& text : texts) list.push_back(to_utf8(text));
-  return canonical(list);
+  std::string list = "[";
+  for (const std::string& text : texts) {
+    if (list.size() > 1) list += ',';
+    append_canonical(list, to_utf8(text));
+  }
+  return list + ']';
+}
+
+std::string json_list(const std::vector<std::int64_t>& numbers) {
+  std::string list = "[";
+  for (const std::int64_t number : numbers) {
+    if (list.size() > 1) list += ',';
+    append_canonical(list, number);
+  }
+  return list + ']';
 }
 
 // What no trial may hold, whatever the tables would take.
@@ -78,6 +92,8 @@ Status check_trial(const TrialRecord& trial) {
   return {};
 }
 
+}  // namespace
+
 Status insert_raw(Database& database, const Raw& raw) {
   if (raw.frame.empty()) return {};
   Result<Statement> insert =
@@ -85,6 +101,8 @@ Status insert_raw(Database& database, const Raw& raw) {
   if (!insert) return insert.error();
   return insert->bind(raw.sha256).bind(static_cast<std::int64_t>(raw.size)).bind_blob(raw.frame).run();
 }
+
+namespace {
 
 // Names the missing or conflicting row, where SQLite would only say that there is one.
 Status check_references(Database& database, const TrialRecord& trial) {
@@ -136,8 +154,8 @@ Status insert_trial_row(Database& database, const TrialRecord& trial, const Prep
       "system_ns, "
       "max_rss_bytes, exit_status, signal, argv, environment_set, stdout_sha256, stderr_sha256, probe_sha256, "
       "source_sha256, "
-      "image, hygiene, measured) "
-      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+      "image, hygiene, measured, status_before_exclusion) "
+      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   if (!prepared) return prepared.error();
   Statement& insert = *prepared;
   insert.bind(trial.id).bind(trial.run_id).bind(trial.suite_id);
@@ -157,7 +175,7 @@ Status insert_trial_row(Database& database, const TrialRecord& trial, const Prep
   insert.bind(json_list(trial.argv)).bind(json_list(trial.environment_set));
   insert.bind_or_null(raw.out.sha256).bind_or_null(raw.err.sha256).bind_or_null(raw.probe.sha256);
   insert.bind_or_null(trial.source_sha256).bind_or_null(trial.image).bind_or_null(trial.hygiene);
-  return insert.bind_or_null(trial.measured).run();
+  return insert.bind_or_null(trial.measured).bind_or_null(trial.status_before_exclusion).run();
 }
 
 Status insert_results(Database& database, const TrialRecord& trial) {
@@ -172,7 +190,7 @@ Status insert_results(Database& database, const TrialRecord& trial) {
     insert->bind(result.n_prompt).bind(result.n_gen).bind(result.n_depth);
     insert->bind(result.model_type).bind(result.model_size).bind(result.model_n_params);
     insert->bind(result.backends).bind(result.cpu_info).bind(result.gpu_info);
-    insert->bind(canonical(result.samples_ns)).bind(result.median_ts).bind_or_null(result.fields);
+    insert->bind(json_list(result.samples_ns)).bind(result.median_ts).bind_or_null(result.fields);
     if (Status status = insert->run(); !status) return status;
   }
   return {};
@@ -310,17 +328,16 @@ Result<Raw> prepare_raw(Database& database, std::string_view owner, std::string_
   Raw raw;
   raw.size = bytes.size();
   if (bytes.empty() && digest.empty()) return raw;
-  raw.sha256 = sha256(bytes);
-  const bool given = digest.empty() || digest == raw.sha256;
-  if (!given && !bytes.empty()) {
+  const bool given = !bytes.empty() || digest.empty();  // no bytes may be those of the digest, or not passed
+  raw.sha256 = given ? sha256(bytes) : digest;
+  if (!digest.empty() && digest != raw.sha256) {
     return refuse(owner, "", "its " + std::string(stream) + " is not what its digest says",
                   "take the digest of the bytes that are stored");
   }
-  if (!given) raw.sha256 = digest;
   const Result<bool> held = exists(database, "SELECT 1 FROM blob WHERE sha256 = ?", raw.sha256);
   if (!held) return held.error();
   if (*held) return raw;
-  if (!given) {
+  if (!given && digest != sha256("")) {
     return refuse(owner, "", "its " + std::string(stream) + " is missing",
                   "pass the raw bytes, or no digest if they are withheld");
   }
@@ -345,6 +362,10 @@ Result<PreparedTrial> prepare_trial(Database& database, const TrialRecord& trial
 
 Result<bool> holds_trial(Database& database, std::string_view id) {
   return exists(database, "SELECT 1 FROM trial WHERE id = ?", id);
+}
+
+Result<bool> holds_run(Database& database, std::string_view id) {
+  return exists(database, "SELECT 1 FROM run WHERE id = ?", id);
 }
 
 Status insert_trial(Database& database, const TrialRecord& trial, const PreparedTrial& prepared) {

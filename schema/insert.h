@@ -3,10 +3,12 @@
 #define CAPBENCH_SCHEMA_INSERT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "schema/blob.h"
 #include "schema/records.h"
 #include "schema/sqlite.h"
 
@@ -18,12 +20,11 @@ Status insert_environment(Database& database, const EnvironmentRecord& environme
 Status insert_closure(Database& database, const ClosureRecord& closure);
 Status insert_run(Database& database, const RunRecord& run);  // updates state and planned_trials
 
-// Raw output on its way in.
-struct Raw {
-  std::string sha256;  // empty: withheld
-  std::string frame;   // compressed; empty if the store has it
-  std::uint64_t size = 0;
-};
+// Raw output on its way in. Without a digest it is withheld; without a frame the store has it.
+using Raw = PackedRaw;
+
+// Nothing if there is no frame, or the store has those bytes.
+Status insert_raw(Database& database, const Raw& raw);
 
 // Checks, digests and compresses; writes nothing, so it can happen before the lock is taken. `owner` and `stream` are
 // for the error.
@@ -40,6 +41,7 @@ struct PreparedTrial {
 Result<PreparedTrial> prepare_trial(Database& database, const TrialRecord& trial, std::string_view raw_stdout,
                                     std::string_view raw_stderr, std::string_view raw_probe);
 Result<bool> holds_trial(Database& database, std::string_view id);
+Result<bool> holds_run(Database& database, std::string_view id);
 // With raw output, results, capabilities and flags. The trial is not there yet.
 Status insert_trial(Database& database, const TrialRecord& trial, const PreparedTrial& prepared);
 
@@ -55,6 +57,11 @@ Status insert_quality(Database& database, const QualityRecord& check, const Prep
 Result<bool> insert_source(Database& database, const SourceRecord& source);
 // Kind and notes.
 Status update_source(Database& database, const SourceRecord& source);
+
+Result<std::optional<BundleRecord>> find_bundle(Database& database, std::string_view id);
+// Received now unless it says when.
+Status insert_bundle(Database& database, const BundleRecord& bundle, std::string_view archive);
+Status insert_bundle_trial(Database& database, std::string_view bundle_id, std::string_view trial_id);
 
 // "unknown trial 0123456789ab" and the like.
 Error refuse(std::string_view what, std::string_view id, std::string cause, std::string remedy);

@@ -147,6 +147,7 @@ struct TrialRecord {
   std::vector<ResultRecord> results;
   std::vector<StatedResultRecord> stated;  // rows without samples
   std::vector<CapabilityRecord> capabilities;
+  std::string status_before_exclusion;  // of an excluded trial, whose id it went into; else empty
 };
 
 // A file that results were imported from.
@@ -180,6 +181,29 @@ struct QualityRecord {
   std::string stdout_sha256;
   std::string stderr_sha256;
   std::string checked_at;
+};
+
+// A bundle that came to this store, and what became of it.
+struct BundleRecord {
+  std::string id;              // SHA-256 of its manifest
+  std::string archive_sha256;  // of the file as it was received
+  std::uint64_t size = 0;      // of that file
+  std::string signer;          // fingerprint of the key whose signature was checked; empty: none
+  std::string tier;            // "self-reported", "consistent", "reproduced"
+  std::string verdict;         // JSON: the checks that led to the tier
+  std::string received_at;
+  std::string receipt_sha256;  // of the secret that may withdraw it; empty: none was given
+  std::string withdrawn_at;    // empty while it stands
+  std::string why;             // why it was withdrawn
+};
+
+// One trial of a bundle; a trial may be in several.
+struct BundleTrialRecord {
+  std::string trial_id;
+  std::string bundle_id;
+  std::string signer;
+  std::string tier;
+  bool withdrawn = false;
 };
 
 }  // namespace capbench::schema

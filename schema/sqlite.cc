@@ -293,20 +293,21 @@ Result<std::string> Database::text(std::string_view sql) {
 }
 
 Result<Transaction> Transaction::begin(Database& database, Kind kind) {
-  if (Status status = database.exec(kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN"); !status) {
-    return std::move(status).error();
-  }
-  return Transaction(&database);
+  const bool is_part = database.in_transaction();
+  const char* const begin = is_part ? "SAVEPOINT part" : kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN";
+  if (Status status = database.exec(begin); !status) return std::move(status).error();
+  return Transaction(&database, is_part);
 }
 
 Transaction::~Transaction() {
   // SQLite may have rolled back by itself (full disk); and what fails here has nobody left to tell: the file stays as
   // it was.
-  if (database_ != nullptr && database_->in_transaction()) static_cast<void>(database_->exec("ROLLBACK"));
+  if (database_ == nullptr || !database_->in_transaction()) return;
+  static_cast<void>(database_->exec(is_part_ ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK"));
 }
 
 Status Transaction::commit() {
-  Status status = database_->exec("COMMIT");
+  Status status = database_->exec(is_part_ ? "RELEASE part" : "COMMIT");
   if (status) database_ = nullptr;
   return status;
 }

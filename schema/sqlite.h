@@ -121,11 +121,14 @@ class Database {
 };
 
 // Rolls back unless committed. kWrite takes the write lock at once, so that a conflict shows before any work is done.
+// One that begins within another is a part of it: it can be undone by itself, and is on disk when the outer one is.
 class Transaction {
  public:
   enum class Kind { kRead, kWrite };
   static Result<Transaction> begin(Database& database, Kind kind);
-  Transaction(Transaction&& other) noexcept : database_(other.database_) { other.database_ = nullptr; }
+  Transaction(Transaction&& other) noexcept : database_(other.database_), is_part_(other.is_part_) {
+    other.database_ = nullptr;
+  }
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   Transaction& operator=(Transaction&&) = delete;
@@ -133,8 +136,9 @@ class Transaction {
   Status commit();
 
  private:
-  explicit Transaction(Database* database) : database_(database) {}
+  Transaction(Database* database, bool is_part) : database_(database), is_part_(is_part) {}
   Database* database_;
+  bool is_part_;
 };
 
 }  // namespace capbench::schema

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/utf8.h"
 #include "schema/canonical.h"
 #include "schema/insert.h"
 #include "schema/store_state.h"
@@ -17,6 +18,29 @@ Result<Store> Store::open(const std::filesystem::path& path, OpenMode mode, std:
   Result<Connection> connection = Connection::open(path, mode, patience);
   if (!connection) return std::move(connection).error();
   return Store(std::make_unique<State>(State{std::move(*connection)}));
+}
+
+struct Batch::State {
+  Database& database;
+  Transaction transaction;
+};
+
+Batch::Batch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Batch::Batch(Batch&&) noexcept = default;
+Batch::~Batch() = default;
+
+bool Batch::is_open() const {
+  return state_->database.in_transaction();
+}
+
+Status Batch::commit() {
+  return state_->transaction.commit();
+}
+
+Result<Batch> Store::begin_batch() {
+  Result<Transaction> transaction = state_->connection.begin_write();
+  if (!transaction) return std::move(transaction).error();
+  return Batch(std::make_unique<Batch::State>(Batch::State{state_->connection.database(), std::move(*transaction)}));
 }
 
 Status Store::put_suite(const SuiteRecord& suite) {

@@ -4,6 +4,8 @@
 #define CAPBENCH_SCHEMA_STORE_H_
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -29,6 +31,23 @@ struct TrialFilter {
   bool with_results = true;  // false leaves `results` and `capabilities` empty, for bookkeeping
 };
 
+// Which bundles. Empty members do not restrict.
+struct BundleFilter {
+  std::string signer;
+  std::string tier;
+  bool standing = false;   // true leaves out what was withdrawn
+  std::size_t limit = 0;   // at most so many; 0: all
+  std::string older_than;  // of a page's last bundle: received_at ...
+  std::string older_id;    // ... and id; the next page begins behind it
+};
+
+// Empty members do not restrict.
+struct BundleTrialFilter {
+  std::string bundle_id;
+  std::string trial_id;
+  std::string run_id;
+};
+
 // A trial together with what a report needs to tell rows apart.
 struct TrialView {
   TrialRecord trial;
@@ -37,6 +56,24 @@ struct TrialView {
   std::string machine_label;
   bool machine_is_virtual = false;
   std::string executable_sha256;  // empty if unknown
+};
+
+// Several writes that reach the disk together, see Store::begin_batch(). Undone unless committed. Must not outlive its
+// store.
+class Batch {
+ public:
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) = delete;
+  ~Batch();
+  // False after SQLite has undone it by itself, as it does on a full disk.
+  bool is_open() const;
+  Status commit();
+
+ private:
+  friend class Store;
+  struct State;
+  explicit Batch(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 class Store {
@@ -50,6 +87,10 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
+
+  // While it lives, each write of this store (and bundle::ingest() on it) is still whole or not at all, but is on disk
+  // only when the batch is committed: one wait for the disk instead of many.
+  Result<Batch> begin_batch();
 
   // Putting what is there already changes nothing.
   Status put_suite(const SuiteRecord& suite);
@@ -69,6 +110,20 @@ class Store {
 
   // Needs its run. A second put of the same run, arm, model, kind and attempt is an error unless it is equal.
   Status put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr);
+
+  // Bundles come in through bundle::ingest(). Newest first.
+  Result<std::vector<BundleRecord>> bundles(const BundleFilter& filter);
+  Result<std::optional<BundleRecord>> bundle(std::string_view id);
+  // The file as it was received, checked against its digest.
+  Result<std::optional<std::string>> bundle_archive(std::string_view id);
+  // Which trials came in which bundles, withdrawn ones too; by trial, then bundle. A trial that is missing was measured
+  // or imported here.
+  Result<std::vector<BundleTrialRecord>> bundle_trials(const BundleTrialFilter& filter);
+  // Marks, never deletes: those of its trials that no other standing bundle holds become excluded, with `why`. The
+  // number of them; withdrawing twice changes nothing. An unknown id is an error.
+  Result<std::int64_t> withdraw_bundle(std::string_view id, std::string_view why);
+  // An unknown id is an error, and so is a tier that does not exist or a verdict that is not JSON.
+  Status set_tier(std::string_view id, std::string_view tier, std::string_view verdict);
 
   Result<std::vector<RunRecord>> runs(std::string_view suite_id);    // newest first; empty suite_id: all
   Result<std::vector<TrialView>> trials(const TrialFilter& filter);  // by run, position, attempt

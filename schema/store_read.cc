@@ -115,6 +115,7 @@ Result<TrialView> read_trial(const Database& database, const Statement& row) {
   trial.image = text();
   trial.hygiene = text();
   trial.measured = text();
+  trial.status_before_exclusion = text();
   view.suite_name = text();
   view.machine_id = text();
   view.machine_label = text();
@@ -123,12 +124,14 @@ Result<TrialView> read_trial(const Database& database, const Statement& row) {
   return view;
 }
 
-Status read_results(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
-  Result<Statement> rows = prepare(database,
-                                   "SELECT r.trial_id, r.test, r.build, r.n_prompt, r.n_gen, r.n_depth, r.model_type, "
-                                   "r.model_size, r.model_n_params, r.backends, r.cpu_info, r.gpu_info, r.samples_ns, "
-                                   "r.median_ts, r.fields FROM trial AS t JOIN result AS r ON r.trial_id = t.id",
-                                   where, " ORDER BY r.trial_id, r.ordinal");
+// Calls take(row, trial) for every row of `table` (x) that belongs to a trial of the answer. The columns asked for
+// begin behind the trial's id, at 1.
+template <class Take>
+Status each_row(Database& database, const std::string& table, const std::string& columns, const Where& where,
+                const Index& index, std::vector<TrialView>& views, const Take& take) {
+  Result<Statement> rows = prepare(
+      database, "SELECT x.trial_id, " + columns + " FROM trial AS t JOIN " + table + " AS x ON x.trial_id = t.id",
+      where, " ORDER BY x.trial_id, x.ordinal");
   if (!rows) return rows.error();
   for (;;) {
     const Result<bool> row = rows->step();
@@ -136,90 +139,76 @@ Status read_results(Database& database, const Where& where, const Index& index, 
     if (!*row) return {};
     const auto found = index.find(rows->text(0));
     if (found == index.end()) continue;
-    ResultRecord result;
-    result.test = rows->text(1);
-    result.build = rows->text(2);
-    result.n_prompt = rows->integer(3);
-    result.n_gen = rows->integer(4);
-    result.n_depth = rows->integer(5);
-    result.model_type = rows->text(6);
-    result.model_size = rows->integer(7);
-    result.model_n_params = rows->integer(8);
-    result.backends = rows->text(9);
-    result.cpu_info = rows->text(10);
-    result.gpu_info = rows->text(11);
-    std::optional<std::vector<std::int64_t>> samples = list_of<std::int64_t>(rows->bytes(12));
-    if (!samples) return damaged(database, "the samples of trial " + rows->text(0) + " are not a list of integers");
-    result.samples_ns = std::move(*samples);
-    result.median_ts = rows->real(13);
-    result.fields = rows->text(14);
-    views[found->second].trial.results.push_back(std::move(result));
+    if (Status status = take(*rows, views[found->second].trial); !status) return status;
   }
+}
+
+// What a measured and a stated result have in common, and where the rest of each begins.
+constexpr const char* kResultColumns =
+    "x.test, x.build, x.n_prompt, x.n_gen, x.n_depth, x.model_type, x.model_size, x.model_n_params, x.backends, "
+    "x.cpu_info, x.gpu_info, x.fields, ";
+constexpr int kRest = 13;
+
+template <class Record>
+Record read_result(const Statement& row) {
+  Record result;
+  result.test = row.text(1);
+  result.build = row.text(2);
+  result.n_prompt = row.integer(3);
+  result.n_gen = row.integer(4);
+  result.n_depth = row.integer(5);
+  result.model_type = row.text(6);
+  result.model_size = row.integer(7);
+  result.model_n_params = row.integer(8);
+  result.backends = row.text(9);
+  result.cpu_info = row.text(10);
+  result.gpu_info = row.text(11);
+  result.fields = row.text(12);
+  return result;
+}
+
+Status read_results(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
+  const auto take = [&](const Statement& row, TrialRecord& trial) -> Status {
+    auto result = read_result<ResultRecord>(row);
+    std::optional<std::vector<std::int64_t>> samples = list_of<std::int64_t>(row.bytes(kRest));
+    if (!samples) return damaged(database, "the samples of trial " + trial.id + " are not a list of integers");
+    result.samples_ns = std::move(*samples);
+    result.median_ts = row.real(kRest + 1);
+    trial.results.push_back(std::move(result));
+    return {};
+  };
+  return each_row(database, "result", std::string(kResultColumns) + "x.samples_ns, x.median_ts", where, index, views,
+                  take);
 }
 
 Status read_stated_results(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
-  Result<Statement> rows =
-      prepare(database,
-              "SELECT r.trial_id, r.test, r.build, r.n_prompt, r.n_gen, r.n_depth, r.model_type, r.model_size, "
-              "r.model_n_params, r.backends, r.cpu_info, r.gpu_info, r.mean_ts, r.stddev_ts, r.repetitions, r.fields "
-              "FROM trial AS t JOIN stated_result AS r ON r.trial_id = t.id",
-              where, " ORDER BY r.trial_id, r.ordinal");
-  if (!rows) return rows.error();
-  for (;;) {
-    const Result<bool> row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return {};
-    const auto found = index.find(rows->text(0));
-    if (found == index.end()) continue;
-    StatedResultRecord result;
-    result.test = rows->text(1);
-    result.build = rows->text(2);
-    result.n_prompt = rows->integer(3);
-    result.n_gen = rows->integer(4);
-    result.n_depth = rows->integer(5);
-    result.model_type = rows->text(6);
-    result.model_size = rows->integer(7);
-    result.model_n_params = rows->integer(8);
-    result.backends = rows->text(9);
-    result.cpu_info = rows->text(10);
-    result.gpu_info = rows->text(11);
-    result.mean_ts = rows->real(12);
-    if (!rows->is_null(13)) result.stddev_ts = rows->real(13);
-    if (!rows->is_null(14)) result.repetitions = rows->integer(14);
-    result.fields = rows->text(15);
-    views[found->second].trial.stated.push_back(std::move(result));
-  }
+  const auto take = [](const Statement& row, TrialRecord& trial) -> Status {
+    auto result = read_result<StatedResultRecord>(row);
+    result.mean_ts = row.real(kRest);
+    if (!row.is_null(kRest + 1)) result.stddev_ts = row.real(kRest + 1);
+    if (!row.is_null(kRest + 2)) result.repetitions = row.integer(kRest + 2);
+    trial.stated.push_back(std::move(result));
+    return {};
+  };
+  return each_row(database, "stated_result", std::string(kResultColumns) + "x.mean_ts, x.stddev_ts, x.repetitions",
+                  where, index, views, take);
 }
 
 Status read_capabilities(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
-  Result<Statement> rows = prepare(database,
-                                   "SELECT c.trial_id, c.name, c.requested, c.observed, c.source, c.agrees "
-                                   "FROM trial AS t JOIN capability AS c ON c.trial_id = t.id",
-                                   where, " ORDER BY c.trial_id, c.ordinal");
-  if (!rows) return rows.error();
-  for (;;) {
-    const Result<bool> row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return {};
-    const auto found = index.find(rows->text(0));
-    if (found == index.end()) continue;
-    views[found->second].trial.capabilities.push_back(
-        {rows->text(1), rows->text(2), rows->text(3), rows->text(4), rows->integer(5) != 0});
-  }
+  const auto take = [](const Statement& row, TrialRecord& trial) -> Status {
+    trial.capabilities.push_back({row.text(1), row.text(2), row.text(3), row.text(4), row.integer(5) != 0});
+    return {};
+  };
+  return each_row(database, "capability", "x.name, x.requested, x.observed, x.source, x.agrees", where, index, views,
+                  take);
 }
 
 Status read_flags(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {
-  Result<Statement> rows =
-      prepare(database, "SELECT f.trial_id, f.flag FROM trial AS t JOIN flag AS f ON f.trial_id = t.id", where,
-              " ORDER BY f.trial_id, f.ordinal");
-  if (!rows) return rows.error();
-  for (;;) {
-    const Result<bool> row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return {};
-    const auto found = index.find(rows->text(0));
-    if (found != index.end()) views[found->second].trial.flags.push_back(rows->text(1));
-  }
+  const auto take = [](const Statement& row, TrialRecord& trial) -> Status {
+    trial.flags.push_back(row.text(1));
+    return {};
+  };
+  return each_row(database, "flag", "x.flag", where, index, views, take);
 }
 
 Result<std::vector<TrialView>> read_trials(Database& database, const TrialFilter& filter) {
@@ -232,6 +221,7 @@ Result<std::vector<TrialView>> read_trials(Database& database, const TrialFilter
               "t.started_at, "
               "t.wall_ns, t.user_ns, t.system_ns, t.max_rss_bytes, t.exit_status, t.signal, t.argv, t.environment_set, "
               "t.stdout_sha256, t.stderr_sha256, t.probe_sha256, t.source_sha256, t.image, t.hygiene, t.measured, "
+              "t.status_before_exclusion, "
               "s.name, coalesce(e.machine_id, u.machine_id), "
               "e.machine_label, e.is_virtual, "
               "(SELECT m.sha256 FROM closure_member AS m WHERE m.closure_id = t.closure_id AND m.role = 'executable' "
