@@ -34,6 +34,11 @@ void add_probe(CLI::App& app, Session& session);
 void add_shim(CLI::App& app, Session& session);
 void add_inspect(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
+void add_submit(CLI::App& app, Session& session);
+void add_withdraw(CLI::App& app, Session& session);
+void add_ingest(CLI::App& app, Session& session);
+void add_verify(CLI::App& app, Session& session);
+void add_serve(CLI::App& app, Session& session);
 
 // Prints "capbench: ERROR" to stderr and returns its exit status.
 int fail(const Error& error);

@@ -38,6 +38,11 @@ int main(int argc, char** argv) {
   cli::add_shim(app, session);
   cli::add_inspect(app, session);
   cli::add_explain(app, session);
+  cli::add_submit(app, session);
+  cli::add_withdraw(app, session);
+  cli::add_ingest(app, session);
+  cli::add_verify(app, session);
+  cli::add_serve(app, session);
   // The parser would take a word that is no subcommand for a missing one, or answer --help behind it as if it were
   // none.
   const auto named = [&](const CLI::App* subcommand) { return argc > 1 && subcommand->get_name() == argv[1]; };

@@ -1,0 +1,485 @@
+#include "reports/server/queries.h"
+
+#include <charconv>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "reports/server/cursor.h"
+#include "reports/server/http/problem.h"
+#include "schema/sqlite.h"
+
+namespace capbench::server {
+namespace {
+
+using nlohmann::json;
+using schema::Database;
+using schema::Statement;
+using schema::Transaction;
+
+Error bad_cursor() {
+  return {ErrorKind::kUsage, "cursor", "not one that this list gave", "take it from \"next\" of the page before"};
+}
+
+// One consistent view of several queries.
+template <class Read>
+auto reading(Reader& reader, Read read) -> decltype(read(std::declval<Database&>())) {
+  Result<Transaction> transaction = Transaction::begin(reader.database, Transaction::Kind::kRead);
+  if (!transaction) return std::move(transaction).error();
+  return read(reader.database);
+}
+
+// Calls `take` for each row.
+template <class Take>
+Status each_row(Result<Statement>& rows, Take take) {
+  if (!rows) return rows.error();
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    take(*rows);
+  }
+}
+
+// The store holds nothing that is not JSON in these columns; should it, it is text.
+json embedded(std::string text) {
+  json value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? json(std::move(text)) : value;
+}
+
+json text_or_null(const Statement& row, int column) {
+  return row.is_null(column) ? json() : json(row.text(column));
+}
+
+// The last row asked for is one too many: it says that there is more.
+std::string page_text(json items, std::string_view list, std::size_t limit, const std::vector<std::string>& places) {
+  json next;
+  if (items.size() > limit) {
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(limit), items.end());
+    next = encode_cursor(list, places.at(limit - 1));
+  }
+  return http::safe_json({{"items", std::move(items)}, {"next", std::move(next)}});
+}
+
+// A row number; nothing: from the beginning.
+Result<std::int64_t> row_cursor(std::string_view list, const std::string& cursor) {
+  if (cursor.empty()) return INT64_MAX;
+  const std::optional<std::string> place = decode_cursor(list, cursor);
+  std::int64_t row = 0;
+  if (!place) return bad_cursor();
+  const auto [end, failure] = std::from_chars(place->data(), place->data() + place->size(), row);
+  if (failure != std::errc() || end != place->data() + place->size()) return bad_cursor();
+  return row;
+}
+
+struct Where {
+  std::string sql;
+  std::vector<std::string> values;
+  void add(std::string_view condition, const std::string& value) {
+    if (value.empty()) return;
+    sql += " AND ";
+    sql += condition;
+    values.push_back(value);
+  }
+};
+
+Where where(const TrialQuery& query) {
+  Where w;
+  if (!query.suite.empty()) {
+    w.sql += " AND t.suite_id IN (SELECT id FROM suite WHERE id = ? UNION ALL SELECT id FROM suite WHERE name = ?)";
+    w.values.insert(w.values.end(), {query.suite, query.suite});
+  }
+  w.add("t.run_id = ?", query.run);
+  w.add("t.environment_id = ?", query.environment);
+  w.add("t.environment_id IN (SELECT id FROM environment WHERE machine_id = ?)", query.machine);
+  w.add("t.id IN (SELECT trial_id FROM bundle_trial WHERE bundle_id = ?)", query.bundle);
+  w.add("t.mode = ?", query.mode);
+  w.add("t.model = ?", query.model);
+  w.add("t.status = ?", query.status);
+  return w;
+}
+
+Result<json> results_of(Database& database, const std::string& trial, bool whole) {
+  json list = json::array();
+  Result<Statement> rows = database.prepare(
+      "SELECT test, build, n_prompt, n_gen, n_depth, model_type, model_size, model_n_params, backends, cpu_info, "
+      "gpu_info, samples_ns, median_ts, fields FROM result WHERE trial_id = ? ORDER BY ordinal");
+  if (rows) rows->bind(trial);
+  Status status = each_row(rows, [&](const Statement& row) {
+    json result{{"test", row.text(0)}, {"build", row.text(1)}, {"median_ts", row.real(12)}};
+    if (whole) {
+      result.update({{"n_prompt", row.integer(2)},
+                     {"n_gen", row.integer(3)},
+                     {"n_depth", row.integer(4)},
+                     {"model_type", row.text(5)},
+                     {"model_size", row.integer(6)},
+                     {"model_n_params", row.integer(7)},
+                     {"backends", row.text(8)},
+                     {"cpu_info", row.text(9)},
+                     {"gpu_info", row.text(10)},
+                     {"samples_ns", embedded(row.text(11))},
+                     {"fields", row.is_null(13) ? json() : embedded(row.text(13))}});
+    }
+    list.push_back(std::move(result));
+  });
+  if (!status) return std::move(status).error();
+  Result<Statement> stated = database.prepare(
+      "SELECT test, build, mean_ts, stddev_ts, repetitions FROM stated_result WHERE trial_id = ? ORDER BY ordinal");
+  if (stated) stated->bind(trial);
+  status = each_row(stated, [&](const Statement& row) {
+    list.push_back({{"test", row.text(0)},
+                    {"build", row.text(1)},
+                    {"mean_ts", row.real(2)},
+                    {"stddev_ts", row.is_null(3) ? json() : json(row.real(3))},
+                    {"repetitions", row.is_null(4) ? json() : json(row.integer(4))}});
+  });
+  if (!status) return std::move(status).error();
+  return list;
+}
+
+constexpr std::string_view kTrialColumns =
+    "SELECT t.rowid, t.id, t.run_id, t.suite_id, s.name, t.environment_id, e.machine_id, e.machine_label, t.arm, "
+    "t.mode, "
+    "t.target, t.guest, t.workload, t.model, t.model_kind, t.block, t.attempt, t.status, t.reason, t.treatment, "
+    "t.quality, t.started_at, t.wall_ns FROM trial AS t JOIN suite AS s ON s.id = t.suite_id "
+    "LEFT JOIN environment AS e ON e.id = t.environment_id";
+
+json trial_summary(const Statement& row) {
+  return {{"id", row.text(1)},
+          {"run", row.text(2)},
+          {"suite", row.text(3)},
+          {"suite_name", row.text(4)},
+          {"environment", text_or_null(row, 5)},
+          {"machine", text_or_null(row, 6)},
+          {"machine_label", text_or_null(row, 7)},
+          {"arm", row.text(8)},
+          {"mode", row.text(9)},
+          {"target", row.text(10)},
+          {"guest", row.text(11)},
+          {"workload", row.text(12)},
+          {"model", row.text(13)},
+          {"model_kind", row.text(14)},
+          {"block", row.integer(15)},
+          {"attempt", row.integer(16)},
+          {"status", row.text(17)},
+          {"reason", row.text(18)},
+          {"treatment", row.text(19)},
+          {"quality", row.text(20)},
+          {"started_at", row.text(21)},
+          {"wall_ns", row.integer(22)}};
+}
+
+Result<std::string> read_trials(Database& database, const Page& page, const TrialQuery& query) {
+  const Result<std::int64_t> before = row_cursor("trials", page.cursor);
+  if (!before) return before.error();
+  const Where w = where(query);
+  Result<Statement> rows =
+      database.prepare(std::string(kTrialColumns) + " WHERE t.rowid < ?" + w.sql + " ORDER BY t.rowid DESC LIMIT ?");
+  if (!rows) return rows.error();
+  rows->bind(*before);
+  for (const std::string& value : w.values) rows->bind(value);
+  rows->bind(static_cast<std::int64_t>(page.limit + 1));
+  json items = json::array();
+  std::vector<std::string> places;
+  Status status = each_row(rows, [&](const Statement& row) {
+    places.push_back(std::to_string(row.integer(0)));
+    items.push_back(trial_summary(row));
+  });
+  if (!status) return std::move(status).error();
+  for (json& item : items) {
+    Result<json> results = results_of(database, item["id"].get<std::string>(), false);
+    if (!results) return std::move(results).error();
+    item["results"] = std::move(*results);
+  }
+  return page_text(std::move(items), "trials", page.limit, places);
+}
+
+Result<bool> exists(Database& database, std::string_view sql, const std::string& value) {
+  Result<Statement> row = database.prepare(sql);
+  if (!row) return row.error();
+  return row->bind(value).step();
+}
+
+// Came in bundles, and every one of them was withdrawn.
+constexpr std::string_view kWithdrawn =
+    "EXISTS (SELECT 1 FROM bundle_trial AS bt WHERE bt.trial_id = t.id) AND NOT EXISTS (SELECT 1 FROM bundle_trial AS "
+    "bt "
+    "JOIN bundle AS b ON b.id = bt.bundle_id WHERE bt.trial_id = t.id AND b.withdrawn_at IS NULL)";
+
+Status add_capabilities(Database& database, json& trial) {
+  const auto id = trial["id"].get<std::string>();
+  json& capabilities = trial["capabilities"] = json::array();
+  Result<Statement> rows = database.prepare(
+      "SELECT name, requested, observed, source, agrees FROM capability WHERE trial_id = ? ORDER BY ordinal");
+  if (rows) rows->bind(id);
+  Status status = each_row(rows, [&](const Statement& row) {
+    capabilities.push_back({{"name", row.text(0)},
+                            {"requested", row.text(1)},
+                            {"observed", row.text(2)},
+                            {"source", row.text(3)},
+                            {"agrees", row.integer(4) != 0}});
+  });
+  if (!status) return status;
+  json& flags = trial["flags"] = json::array();
+  Result<Statement> flag_rows = database.prepare("SELECT flag FROM flag WHERE trial_id = ? ORDER BY ordinal");
+  if (flag_rows) flag_rows->bind(id);
+  status = each_row(flag_rows, [&](const Statement& row) { flags.push_back(row.text(0)); });
+  if (!status) return status;
+  json& bundles = trial["bundles"] = json::array();
+  Result<Statement> bundle_rows = database.prepare(
+      "SELECT b.id, b.tier, b.withdrawn_at FROM bundle_trial AS bt JOIN bundle AS b ON b.id = bt.bundle_id "
+      "WHERE bt.trial_id = ? ORDER BY b.received_at, b.id");
+  if (bundle_rows) bundle_rows->bind(id);
+  return each_row(bundle_rows, [&](const Statement& row) {
+    bundles.push_back({{"id", row.text(0)}, {"tier", row.text(1)}, {"withdrawn_at", text_or_null(row, 2)}});
+  });
+}
+
+Status add_closure(Database& database, json& trial, const std::string& closure) {
+  json& members = trial["closure"] = json::array();
+  Result<Statement> rows = database.prepare(
+      "SELECT m.role, m.name, m.sha256, a.size FROM closure_member AS m JOIN artifact AS a ON a.sha256 = m.sha256 "
+      "WHERE m.closure_id = ? ORDER BY m.ordinal");
+  if (rows) rows->bind(closure);
+  return each_row(rows, [&](const Statement& row) {
+    members.push_back(
+        {{"role", row.text(0)}, {"name", row.text(1)}, {"sha256", row.text(2)}, {"size", row.integer(3)}});
+  });
+}
+
+Found read_trial(Database& database, const std::string& id) {
+  Result<Statement> head = database.prepare(std::string(kTrialColumns) + " WHERE t.id = ?");
+  if (!head) return head.error();
+  const Result<bool> found = head->bind(id).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<std::string>();
+  json trial = trial_summary(*head);
+  Result<Statement> more = database.prepare(
+      "SELECT t.argv, t.environment_set, t.user_ns, t.system_ns, t.max_rss_bytes, t.exit_status, t.signal, "
+      "t.stdout_sha256, t.stderr_sha256, t.probe_sha256, t.image, t.hygiene, t.measured, t.closure_id, " +
+      std::string(kWithdrawn) + " FROM trial AS t WHERE t.id = ?");
+  if (!more) return more.error();
+  const Result<bool> there = more->bind(id).step();
+  if (!there) return there.error();
+  if (!*there) return std::optional<std::string>();
+  const bool withdrawn = more->integer(14) != 0;
+  const auto integer_or_null = [&](int column) { return more->is_null(column) ? json() : json(more->integer(column)); };
+  const auto json_or_null = [&](int column) { return more->is_null(column) ? json() : embedded(more->text(column)); };
+  const auto raw = [&](int column) { return withdrawn ? json() : text_or_null(*more, column); };
+  trial.update({{"argv", embedded(more->text(0))},
+                {"environment_set", embedded(more->text(1))},
+                {"user_ns", more->integer(2)},
+                {"system_ns", more->integer(3)},
+                {"max_rss_bytes", more->integer(4)},
+                {"exit_status", integer_or_null(5)},
+                {"signal", integer_or_null(6)},
+                {"stdout_sha256", raw(7)},
+                {"stderr_sha256", raw(8)},
+                {"probe_sha256", raw(9)},
+                {"image", json_or_null(10)},
+                {"hygiene", json_or_null(11)},
+                {"measured", json_or_null(12)},
+                {"withdrawn", withdrawn}});
+  const std::string closure = more->text(13);
+  Result<json> results = results_of(database, id, true);
+  if (!results) return std::move(results).error();
+  trial["results"] = std::move(*results);
+  if (Status status = add_capabilities(database, trial); !status) return std::move(status).error();
+  if (Status status = add_closure(database, trial, closure); !status) return std::move(status).error();
+  return std::optional<std::string>(http::safe_json(trial));
+}
+
+json bundle_summary(const schema::BundleRecord& bundle) {
+  const auto or_null = [](const std::string& text) { return text.empty() ? json() : json(text); };
+  return {{"id", bundle.id},
+          {"size", bundle.size},
+          {"signer", or_null(bundle.signer)},
+          {"tier", bundle.tier},
+          {"received_at", bundle.received_at},
+          {"withdrawn_at", or_null(bundle.withdrawn_at)},
+          {"why", or_null(bundle.why)}};
+}
+
+Result<std::int64_t> count_of(Database& database, std::string_view sql, const std::string& value) {
+  Result<Statement> row = database.prepare(sql);
+  if (!row) return row.error();
+  const Result<bool> found = row->bind(value).step();
+  if (!found) return found.error();
+  return row->integer(0);
+}
+
+}  // namespace
+
+Result<std::string> suites_page(Reader& reader, const Page& page, const std::string& name) {
+  const Result<std::int64_t> before = row_cursor("suites", page.cursor);
+  if (!before) return before.error();
+  return reading(reader, [&](Database& database) -> Result<std::string> {
+    Result<Statement> rows = database.prepare(
+        "SELECT s.rowid, s.id, s.name, (SELECT count(*) FROM run AS r WHERE r.suite_id = s.id), "
+        "(SELECT max(r.started_at) FROM run AS r WHERE r.suite_id = s.id) FROM suite AS s "
+        "WHERE s.rowid < ?1 AND (?2 = '' OR s.name = ?2) ORDER BY s.rowid DESC LIMIT ?3");
+    if (!rows) return rows.error();
+    rows->bind(*before).bind(name).bind(static_cast<std::int64_t>(page.limit + 1));
+    json items = json::array();
+    std::vector<std::string> places;
+    Status status = each_row(rows, [&](const Statement& row) {
+      places.push_back(std::to_string(row.integer(0)));
+      items.push_back(
+          {{"id", row.text(1)}, {"name", row.text(2)}, {"runs", row.integer(3)}, {"newest_run", text_or_null(row, 4)}});
+    });
+    if (!status) return std::move(status).error();
+    return page_text(std::move(items), "suites", page.limit, places);
+  });
+}
+
+Result<std::string> machines_page(Reader& reader, const Page& page) {
+  std::string after;
+  if (!page.cursor.empty()) {
+    std::optional<std::string> place = decode_cursor("machines", page.cursor);
+    if (!place) return bad_cursor();
+    after = std::move(*place);
+  }
+  return reading(reader, [&](Database& database) -> Result<std::string> {
+    Result<Statement> rows = database.prepare(
+        "SELECT machine_id, max(machine_label), max(is_virtual), json_group_array(id) FROM environment "
+        "WHERE machine_id > ? GROUP BY machine_id ORDER BY machine_id LIMIT ?");
+    if (!rows) return rows.error();
+    rows->bind(after).bind(static_cast<std::int64_t>(page.limit + 1));
+    json items = json::array();
+    std::vector<std::string> places;
+    Status status = each_row(rows, [&](const Statement& row) {
+      places.push_back(row.text(0));
+      items.push_back({{"id", row.text(0)},
+                       {"label", row.text(1)},
+                       {"is_virtual", row.integer(2) != 0},
+                       {"environments", embedded(row.text(3))}});
+    });
+    if (!status) return std::move(status).error();
+    return page_text(std::move(items), "machines", page.limit, places);
+  });
+}
+
+Result<std::string> trials_page(Reader& reader, const Page& page, const TrialQuery& query) {
+  return reading(reader, [&](Database& database) { return read_trials(database, page, query); });
+}
+
+Result<std::string> bundles_page(Reader& reader, const Page& page, const BundleQuery& query) {
+  schema::BundleFilter filter;
+  filter.signer = query.signer;
+  filter.tier = query.tier;
+  filter.standing = !query.withdrawn;
+  filter.limit = page.limit + 1;
+  if (!page.cursor.empty()) {
+    const std::optional<std::string> place = decode_cursor("bundles", page.cursor);
+    const std::size_t space = place ? place->find(' ') : std::string::npos;
+    if (space == std::string::npos) return bad_cursor();
+    filter.older_than = place->substr(0, space);
+    filter.older_id = place->substr(space + 1);
+  }
+  const Result<std::vector<schema::BundleRecord>> bundles = reader.store.bundles(filter);
+  if (!bundles) return bundles.error();
+  json items = json::array();
+  std::vector<std::string> places;
+  for (const schema::BundleRecord& bundle : *bundles) {
+    places.push_back(bundle.received_at + " " + bundle.id);
+    items.push_back(bundle_summary(bundle));
+  }
+  return page_text(std::move(items), "bundles", page.limit, places);
+}
+
+Found suite_document(Reader& reader, const std::string& id) {
+  return reading(reader, [&](Database& database) -> Found {
+    Result<Statement> suite = database.prepare("SELECT id, name, json FROM suite WHERE id = ?");
+    if (!suite) return suite.error();
+    const Result<bool> found = suite->bind(id).step();
+    if (!found) return found.error();
+    if (!*found) return std::optional<std::string>();
+    json runs = json::array();
+    Result<Statement> rows = database.prepare(
+        "SELECT id, machine_id, seed, started_at, harness_version, state, planned_trials FROM run WHERE suite_id = ? "
+        "ORDER BY started_at DESC, id LIMIT 1000");
+    if (rows) rows->bind(id);
+    Status status = each_row(rows, [&](const Statement& row) {
+      runs.push_back({{"id", row.text(0)},
+                      {"machine", row.text(1)},
+                      {"seed", row.text(2)},
+                      {"started_at", row.text(3)},
+                      {"harness_version", row.text(4)},
+                      {"state", row.text(5)},
+                      {"planned_trials", row.integer(6)}});
+    });
+    if (!status) return std::move(status).error();
+    return std::optional<std::string>(http::safe_json({{"id", suite->text(0)},
+                                                       {"name", suite->text(1)},
+                                                       {"suite", embedded(suite->text(2))},
+                                                       {"runs", std::move(runs)}}));
+  });
+}
+
+Found environment_document(Reader& reader, const std::string& id) {
+  return reading(reader, [&](Database& database) -> Found {
+    Result<Statement> row =
+        database.prepare("SELECT id, machine_id, machine_label, is_virtual, json FROM environment WHERE id = ?");
+    if (!row) return row.error();
+    const Result<bool> found = row->bind(id).step();
+    if (!found) return found.error();
+    if (!*found) return std::optional<std::string>();
+    return std::optional<std::string>(http::safe_json({{"id", row->text(0)},
+                                                       {"machine", row->text(1)},
+                                                       {"machine_label", row->text(2)},
+                                                       {"is_virtual", row->integer(3) != 0},
+                                                       {"facts", embedded(row->text(4))}}));
+  });
+}
+
+Found trial_document(Reader& reader, const std::string& id) {
+  return reading(reader, [&](Database& database) { return read_trial(database, id); });
+}
+
+Found submission_document(Reader& reader, const std::string& id, const std::string& public_url) {
+  const Result<std::optional<schema::BundleRecord>> bundle = reader.store.bundle(id);
+  if (!bundle) return bundle.error();
+  if (!bundle->has_value()) return std::optional<std::string>();
+  const Result<std::int64_t> trials =
+      count_of(reader.database, "SELECT count(*) FROM bundle_trial WHERE bundle_id = ?", id);
+  if (!trials) return trials.error();
+  json document = bundle_summary(**bundle);
+  document["trials"] = *trials;
+  document["url"] = public_url + "/api/v1/submissions/" + id;
+  json verdict = embedded((*bundle)->verdict);
+  document["checks"] = verdict.is_object() && verdict.contains("checks") ? std::move(verdict["checks"]) : json::array();
+  return std::optional<std::string>(http::safe_json(document));
+}
+
+Result<bool> is_withdrawn_raw(Reader& reader, const std::string& sha256) {
+  return reading(reader, [&](Database& database) -> Result<bool> {
+    const Result<bool> known = exists(
+        database, "SELECT 1 FROM trial AS t WHERE (t.stdout_sha256 = ?1 OR t.stderr_sha256 = ?1) LIMIT 1", sha256);
+    if (!known || !*known) return known;
+    const Result<bool> stands =
+        exists(database,
+               "SELECT 1 FROM trial AS t WHERE (t.stdout_sha256 = ?1 OR t.stderr_sha256 = ?1) AND NOT (" +
+                   std::string(kWithdrawn) + ") LIMIT 1",
+               sha256);
+    if (!stands) return stands;
+    return !*stands;
+  });
+}
+
+Result<std::int64_t> count_trials(Reader& reader, const std::string& suite, std::int64_t most) {
+  return reading(reader, [&](Database& database) -> Result<std::int64_t> {
+    TrialQuery query;
+    query.suite = suite;
+    const Where w = where(query);
+    Result<Statement> row =
+        database.prepare("SELECT count(*) FROM (SELECT 1 FROM trial AS t WHERE 1" + w.sql + " LIMIT ?)");
+    if (!row) return row.error();
+    for (const std::string& value : w.values) row->bind(value);
+    const Result<bool> found = row->bind(most).step();
+    if (!found) return found.error();
+    return row->integer(0);
+  });
+}
+
+}  // namespace capbench::server

@@ -1,0 +1,62 @@
+// What the read API says, asked of the store and written as JSON. Each function is one consistent view.
+#ifndef CAPBENCH_REPORTS_SERVER_QUERIES_H_
+#define CAPBENCH_REPORTS_SERVER_QUERIES_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "reports/server/readers.h"
+
+namespace capbench::server {
+
+// A part of a list. `cursor` is what the part before gave as "next"; empty: from the beginning.
+struct Page {
+  std::size_t limit = 50;
+  std::string cursor;
+};
+
+// Empty members do not restrict.
+struct TrialQuery {
+  std::string suite;  // id or name
+  std::string run;
+  std::string machine;
+  std::string environment;
+  std::string bundle;
+  std::string mode;
+  std::string model;
+  std::string status;
+};
+
+struct BundleQuery {
+  std::string signer;
+  std::string tier;
+  bool withdrawn = false;  // whether withdrawn ones are listed too
+};
+
+// A list is {"items":[...],"next":CURSOR or null}, newest first but for machines, which are by id. An error of kind
+// kUsage whose `what` is "cursor" is a cursor that no page gave.
+Result<std::string> suites_page(Reader& reader, const Page& page, const std::string& name);
+Result<std::string> machines_page(Reader& reader, const Page& page);
+Result<std::string> trials_page(Reader& reader, const Page& page, const TrialQuery& query);
+Result<std::string> bundles_page(Reader& reader, const Page& page, const BundleQuery& query);
+
+// One thing; nothing if there is none of that id.
+using Found = Result<std::optional<std::string>>;
+Found suite_document(Reader& reader, const std::string& id);
+Found environment_document(Reader& reader, const std::string& id);
+// Raw output of a trial that was withdrawn is not named.
+Found trial_document(Reader& reader, const std::string& id);
+// `public_url`: what stands in front of paths.
+Found submission_document(Reader& reader, const std::string& id, const std::string& public_url);
+
+// Whether raw bytes are known only from trials that were withdrawn.
+Result<bool> is_withdrawn_raw(Reader& reader, const std::string& sha256);
+// How many trials a report over the suite (empty: all) would read, counted to `most` and no further.
+Result<std::int64_t> count_trials(Reader& reader, const std::string& suite, std::int64_t most);
+
+}  // namespace capbench::server
+
+#endif  // CAPBENCH_REPORTS_SERVER_QUERIES_H_
