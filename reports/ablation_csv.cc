@@ -49,6 +49,8 @@ constexpr std::string_view kColumns[] = {"view",
                                          "roofline_percent",
                                          "roofline_bound",
                                          "roofline_why_not",
+                                         "roofline_compared",
+                                         "roofline_source",
                                          "reported",
                                          "derived",
                                          "factor",
@@ -145,6 +147,10 @@ void put_arm(const AblationArm& arm, Values& values) {
   put(values, "roofline_percent", arm.roofline.percent);
   values["roofline_bound"] = arm.roofline.bound;
   values["roofline_why_not"] = arm.roofline.why;
+  if (arm.roofline.percent) {
+    values["roofline_compared"] = arm.roofline.compared ? "yes" : "no";
+    values["roofline_source"] = arm.roofline.source;
+  }
   values["reported"] = observed_text(arm.capabilities);
   values["derived"] = observed_text(arm.derived);
 }

@@ -28,7 +28,8 @@ Cell nothing() {
 
 Cell median_cell(const AblationArm& arm) {
   if (!arm.numbers.median) {
-    return {arm.status == "not run" ? "not run" : "failed", "", "", arm.finding ? "bad" : "soft"};
+    const bool as_it_is = arm.status == "not run" || arm.status == "excluded";
+    return {as_it_is ? arm.status : "failed", "", "", arm.finding ? "bad" : "soft"};
   }
   const stats::MedianInterval& median = *arm.numbers.median;
   return {format_number(median.median), "", bracket(median.lo, median.hi), ""};
@@ -63,8 +64,9 @@ Cell gap_cell(const AblationArm& arm) {
 Cell roofline_cell(const AblationArm& arm) {
   if (!arm.roofline.percent) return nothing();
   const bool over = arm.roofline.over;
-  return {fmt::format("{}{:.1f}{}", arm.roofline.approximate ? "~" : "", *arm.roofline.percent, over ? "!" : ""), "",
-          "", over ? "bad" : ""};
+  return {fmt::format("{}{:.1f}{}{}", arm.roofline.approximate ? "~" : "", *arm.roofline.percent, over ? "!" : "",
+                      arm.roofline.compared ? "" : "?"),
+          "", "", over ? "bad" : ""};
 }
 
 std::string_view tone_of(const std::string& word) {
@@ -337,6 +339,7 @@ std::vector<std::string> explain(const AblationReport& report) {
   std::set<std::string> flags;
   bool roofline = false;
   bool approximate = false;
+  std::set<std::string> not_compared;  // sources of figures
   bool unchecked = false;
   bool stand_in = false;
   bool blind = false;  // to redundancy
@@ -350,6 +353,7 @@ std::vector<std::string> explain(const AblationReport& report) {
     for (const AblationArm& arm : row.arms) {
       roofline = roofline || arm.roofline.percent;
       approximate = approximate || (arm.roofline.percent && arm.roofline.approximate);
+      if (arm.roofline.percent && !arm.roofline.compared) not_compared.insert(arm.roofline.source);
       unchecked = unchecked || (arm.quality == "unchecked" && !arm.is_bare_metal);
     }
   }
@@ -395,6 +399,10 @@ std::vector<std::string> explain(const AblationReport& report) {
                     "read per token "
                     "against memory bandwidth; prompts, two operations for each parameter against the float16 rate.{}",
                     approximate ? " ~: only the file's size is known, so all of it counts as read." : ""));
+    if (!not_compared.empty()) {
+      out.back() += fmt::format(" ?: the device's figure was not compared with a document of its maker: {}.",
+                                fmt::join(not_compared, "; "));
+    }
   }
   if (stand_in) {
     out.emplace_back(

@@ -64,6 +64,7 @@ Json roofline_json(const RooflineShare& share) {
           {"why_not", text_or_null(share.why)},
           {"approximate", share.approximate},
           {"over", share.over},
+          {"compared", share.compared},
           {"source", text_or_null(share.source)}};
 }
 

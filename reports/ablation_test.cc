@@ -90,6 +90,26 @@ TEST(Ablation, ComparesEachArmWithStockAndBareMetal) {
   EXPECT_TRUE(unlocked.roofline.approximate);
 }
 
+TEST(Ablation, MarksSharesOfFiguresThatWereNotCompared) {
+  auto trials = testing::ablation_trials();
+  for (TrialView& view : trials) {
+    for (schema::ResultRecord& result : view.trial.results) result.gpu_info = "Apple M4 Max";
+  }
+  const AblationReport report = build_ablation(trials, testing::ablation_background());
+  const RooflineShare& prompt = arm_of(row_of(report, "pp512"), "stock").roofline;
+  ASSERT_TRUE(prompt.percent);
+  EXPECT_FALSE(prompt.compared);
+  const std::string text = document_markdown(ablation_document(report));
+  EXPECT_THAT(text, HasSubstr("\\!?|"));  // over 100 %, of such a figure
+  EXPECT_THAT(text, HasSubstr("?: the device's figure"));
+  const RooflineShare& generation = arm_of(row_of(report, "tg128"), "stock").roofline;
+  ASSERT_TRUE(generation.percent);
+  EXPECT_TRUE(generation.compared);
+  EXPECT_THAT(
+      document_markdown(ablation_document(build_ablation(testing::ablation_trials(), testing::ablation_background()))),
+      Not(HasSubstr("?: the")));
+}
+
 TEST(Ablation, EveryArmOfTheSuiteIsARowWhateverBecameOfIt) {
   const AblationReport report = build_ablation(testing::ablation_trials(), testing::ablation_background());
   const AblationRow& row = row_of(report, "pp512");

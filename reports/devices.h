@@ -1,8 +1,12 @@
-// What devices could do at most: memory bandwidth and arithmetic rate, from their makers' figures.
+// What devices could do at most: memory bandwidth and arithmetic rate.
 //
-// `source` says where a figure belongs; the figures have not been compared with those documents since they were
-// entered. Bandwidths are the makers' own; of the rates, Apple's follow from a clock that Apple does not publish, and
-// those of the M3 to M5 are the least certain.
+// Each figure names the document it belongs to and says whether it was compared: with that document, or with published
+// lists and copies that quote it. Figures that could not be compared are Apple's rates since the M2, which Apple does
+// not publish: they follow from clocks that others read from the machines, and reports mark shares of them. Rates are
+// of dense float16 arithmetic, on matrix units where the device has any.
+//
+// Cache sizes were compared for some of the devices only; all they decide is which models are not held against
+// bandwidth.
 #ifndef CAPBENCH_REPORTS_DEVICES_H_
 #define CAPBENCH_REPORTS_DEVICES_H_
 
@@ -14,15 +18,20 @@
 
 namespace capbench::reports {
 
+struct Limit {
+  double value = 0;
+  std::string_view source;  // the document, and of a rate also what it is a rate of
+  bool compared = false;    // with it, or with what quotes it
+};
+
 // Where several products answer to one name (a GPU with fewer cores, a card of another memory size), the entry without
 // `gpu_cores` is the largest of them, so that a share of it is never too high.
 struct DeviceLimits {
   std::string_view name;         // as normalised by device_key(): "h200", "apple m3 max", "rx 7900 xtx"
   std::int64_t gpu_cores = 0;    // 0: any number
-  double bandwidth = 0;          // of its memory, bytes per second
-  double arithmetic = 0;         // floating-point operations per second in float16, dense, a multiply-add being two
-  std::int64_t cache_bytes = 0;  // the last cache before memory
-  std::string_view source;       // where the figures are from
+  Limit bandwidth;               // of its memory, bytes per second
+  Limit arithmetic;              // floating-point operations per second, a multiply-add being two
+  std::int64_t cache_bytes = 0;  // the last cache before memory: a model that fits it is not held against bandwidth
 };
 
 std::span<const DeviceLimits> known_devices();

@@ -14,13 +14,16 @@ constexpr std::string_view kStyle = R"css(
 .wide { font-size: .875rem; margin-top: 1.5rem; }
 .wide caption { font-weight: 650; color: var(--ink); }
 .wide th, .wide td { padding-left: .45rem; padding-right: .45rem; }
+.wide th:first-child { padding-left: 0; }
+.wide th:last-child, .wide td:last-child { padding-right: 0; }
 .wide tbody th { font-weight: 400; min-width: 9rem; white-space: normal; }
 .wide td.text { white-space: normal; min-width: 5rem; }
 .wide td.key, .findings { font-weight: 650; }
 .findings { margin: 0 0 1.25rem; padding-left: 1.1rem; }
 .findings li { margin: .3rem 0; overflow-wrap: anywhere; }
 @media (max-width: 40rem) {
-  .wide tbody th { font-weight: 650; font-size: 1rem; overflow-wrap: anywhere; }
+  .wide tbody th { font-weight: 650; font-size: .925rem; overflow-wrap: anywhere; }
+  .wide td { padding-left: 0; padding-right: 0; }
   .wide td > span { flex: 0 1 auto; overflow-wrap: anywhere; min-width: 0; }
   .wide td.num > span { flex: none; }
   .wide td.text { min-width: 0; }

@@ -28,7 +28,8 @@ std::vector<Document> documents_named(const std::string& name) {
 }
 
 TEST(Document, HostileNamesMakeNoHtml) {
-  const auto harmless = documents_named("harmless");
+  // As long as the hostile name: charts give a long name two lines.
+  const auto harmless = documents_named(std::string(std::string_view(testing::kHostile).size(), 'h'));
   const auto hostile = documents_named(testing::kHostile);
   for (std::size_t i = 0; i < hostile.size(); ++i) {
     const std::string html = document_html(hostile[i]);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "reports/text.h"
@@ -88,8 +90,14 @@ std::size_t length_of(char lead) {
   return byte < 0xF0 ? 3 : 4;
 }
 
+// Of Latin-1 and Latin Extended-A what is neither a letter nor in the fonts of a document without packages (OT1), where
+// TeX would stop.
+constexpr std::array<std::uint32_t, 27> kNoGlyph = {0xD0,  0xD7,  0xDE,  0xF0,  0xF7,  0xFE,  0x104, 0x105, 0x110,
+                                                    0x111, 0x118, 0x119, 0x126, 0x127, 0x12E, 0x12F, 0x138, 0x13F,
+                                                    0x140, 0x149, 0x14A, 0x14B, 0x166, 0x167, 0x172, 0x173, 0x17F};
+
 bool is_latin_letter(std::uint32_t code) {
-  return code >= 0xC0 && code <= 0x17F && code != 0xD7 && code != 0xF7 && code != 0x149 && code != 0x17F;
+  return code >= 0xC0 && code <= 0x17F && !std::binary_search(kNoGlyph.begin(), kNoGlyph.end(), code);
 }
 
 }  // namespace

@@ -182,10 +182,12 @@ class Comparison {
     return found == said.end() ? kUnset : found->second;
   }
 
-  // Answers that nobody asked for and that differ all the same.
+  // Answers that nobody asked for and that differ all the same. An arm without results adds none: nothing can be said
+  // of what differs only there.
   std::set<std::string> changed_unasked(const std::map<std::string, std::string>& asked) const {
     std::map<std::string, std::set<std::string>> values;
     for (const std::size_t arm : members_) {
+      if (!arms_[arm].usable) continue;
       for (const auto& [name, value] : arms_[arm].observed) values[name].insert(value);
     }
     std::set<std::string> out;

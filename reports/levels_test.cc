@@ -107,6 +107,21 @@ TEST(Levels, WhatChangedUnaskedIsAFactorToo) {
   EXPECT_FALSE(families[0].factors[1].requested);
 }
 
+TEST(Levels, WhatChangedOnlyInAnArmWithoutResultsIsNoFactor) {
+  std::vector<ArmFacts> arms = {with_set("stock", {}), with_set("unlocked", {{"metal.apple_family", "1009"}}),
+                                with_set("excluded", {{"metal.apple_family", "1009"}})};
+  for (ArmFacts& facts : arms) facts.observed["metal.common_family"] = "3003";
+  arms[0].observed["metal.apple_family"] = "1005";
+  arms[2].observed["metal.common_family"] = "3006";
+  const auto with = factor_families(arms, std::nullopt);
+  ASSERT_EQ(with.size(), 1U);
+  EXPECT_THAT(names_of(with[0]), ElementsAre("metal.apple_family", "metal.common_family"));
+  arms[2].usable = false;
+  const auto without = factor_families(arms, std::nullopt);
+  ASSERT_EQ(without.size(), 1U);
+  EXPECT_THAT(names_of(without[0]), ElementsAre("metal.apple_family"));
+}
+
 TEST(Levels, FollowADesign) {
   suite::Design design;
   suite::Factor factor;

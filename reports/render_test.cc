@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/file.h"
+#include "reports/html_chart.h"
 #include "reports/markdown_text.h"
 #include "reports/render_csv.h"
 #include "reports/render_html.h"
@@ -133,7 +134,8 @@ TEST(Csv, HasOneLinePerRowAndReadsBackExactly) {
 TEST(Html, HostileNamesMakeNoMarkup) {
   const std::string hostile = render_html(report_named(testing::kHostile));
   const auto tags = tags_of(hostile);
-  EXPECT_EQ(tags, tags_of(render_html(report_named("harmless"))));
+  // As long: charts give a long name two lines.
+  EXPECT_EQ(tags, tags_of(render_html(report_named(std::string(std::string_view(testing::kHostile).size(), 'h')))));
   EXPECT_THAT(hostile, Not(HasSubstr("<script")));
   EXPECT_THAT(hostile, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
   EXPECT_EQ(valid_utf8(hostile), hostile);
@@ -148,6 +150,16 @@ TEST(Html, IsBalancedAndLoadsNothing) {
   for (const char* foreign : {"src=", "href=", "url(", "@import", "http:", "https:"}) {
     EXPECT_THAT(html, Not(HasSubstr(foreign)));
   }
+}
+
+TEST(Html, LongNamesInChartsKeepTheirEnds) {
+  const std::string name = "ablation (f: coopmat=off coopmat2=off int-dot=off float16=";
+  const std::string svg = bar_chart({{name + "on)", "other", 2, {}}, {name + "off)", "other", 1, {}}}, "t", "c");
+  EXPECT_THAT(svg, HasSubstr(">ablation (f: coopmat=off coopmat2=off</text>"));
+  EXPECT_THAT(svg, HasSubstr(">int-dot=off float16=on)</text>"));
+  EXPECT_THAT(svg, HasSubstr(">int-dot=off float16=off)</text>"));
+  EXPECT_THAT(bar_chart({{std::string(200, 'x'), "other", 2, {}}}, "t", "c"),
+              HasSubstr(">" + std::string(43, 'x') + "\xE2\x80\xA6</text>"));
 }
 
 TEST(Html, EveryIdIsUsedOnce) {

@@ -106,11 +106,13 @@ RooflineShare roofline_share(double tokens_per_second, std::int64_t n_prompt, st
     share.why = "the weights fit the cache";
   } else {
     share.bound = generation ? "bandwidth" : "arithmetic";
-    share.percent = generation ? 100 * reads->generation_bytes * tokens_per_second / device->bandwidth
-                               : 100 * 2 * reads->prompt_parameters * tokens_per_second / device->arithmetic;
+    const Limit& limit = generation ? device->bandwidth : device->arithmetic;
+    const double per_token = generation ? reads->generation_bytes : 2 * reads->prompt_parameters;
+    share.percent = 100 * per_token * tokens_per_second / limit.value;
     share.approximate = !reads->exact;
     share.over = *share.percent > 100;
-    share.source = device->source;
+    share.compared = limit.compared;
+    share.source = limit.source;
   }
   return share;
 }

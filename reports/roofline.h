@@ -43,7 +43,8 @@ struct RooflineShare {
   std::string why;                // "unknown device", "the weights fit the cache", ...
   bool approximate = false;       // the whole file counted as read
   bool over = false;              // more than 100 %
-  std::string source;             // of the device's figures
+  bool compared = false;          // the device's figure, with the document named in `source` or what quotes it
+  std::string source;             // of the device's figure
 };
 
 // `tokens_per_second` of a test of so many prompt and generated tokens.

@@ -4,6 +4,8 @@
 
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/catalog.h"
 #include "reports/devices.h"
@@ -37,15 +39,49 @@ TEST(Devices, NamesAsDriversPrintThem) {
 TEST(Devices, KnowsThemByNameAndCores) {
   const auto h200 = find_device("NVIDIA H200");
   ASSERT_TRUE(h200);
-  EXPECT_EQ(h200->bandwidth, 4.8e12);
+  EXPECT_EQ(h200->bandwidth.value, 4.8e12);
   const auto m3_max = find_device("Apple M3 Max");
   ASSERT_TRUE(m3_max);
-  EXPECT_DOUBLE_EQ(m3_max->bandwidth, 409.6e9);  // the largest of the name
+  EXPECT_DOUBLE_EQ(m3_max->bandwidth.value, 409.6e9);  // the largest of the name
   const auto smaller = find_device("Apple M3 Max", 30);
   ASSERT_TRUE(smaller);
-  EXPECT_DOUBLE_EQ(smaller->bandwidth, 307.2e9);
-  EXPECT_NEAR(find_device("Apple M1", 8)->arithmetic, 2.6e12, 0.1e12);  // as Apple says of it
-  EXPECT_NEAR(find_device("Apple M1 Ultra", 64)->arithmetic, 21.2e12, 0.1e12);
+  EXPECT_DOUBLE_EQ(smaller->bandwidth.value, 307.2e9);
+}
+
+// What is reckoned from units and clocks, against figures that makers state as such.
+TEST(Devices, DerivedRatesAreThoseThatMakersState) {
+  const std::vector<std::pair<std::string, double>> stated = {
+      {"Apple M1", 2.6},     {"Apple M1 Pro", 5.2},  {"Apple M1 Max", 10.4}, {"Apple M1 Ultra", 21},
+      {"RTX 3070", 81.3},    {"RTX 3080 Ti", 136.4}, {"RTX 3090", 142},      {"RTX 3090 Ti", 160},
+      {"RTX 4080", 194.9},   {"RTX 4090", 330.3},    {"RTX 5080", 225},      {"RTX 5090", 419},
+      {"RX 6900 XT", 46.08}, {"RX 7900 XT", 103},    {"RX 7900 XTX", 122.9}, {"RX 9070 XT", 195},
+  };
+  for (const auto& [name, tera] : stated) {
+    const auto found = find_device(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_NEAR(found->arithmetic.value, tera * 1e12, 0.022 * tera * 1e12) << name;
+    EXPECT_TRUE(found->arithmetic.compared) << name;
+  }
+}
+
+// Figures with sparsity are twice as high: nothing may be held against those.
+TEST(Devices, RatesAreDense) {
+  EXPECT_LT(find_device("NVIDIA H200")->arithmetic.value, 990e12);
+  EXPECT_LT(find_device("NVIDIA H100 PCIe")->arithmetic.value, 757e12);
+  EXPECT_LT(find_device("NVIDIA A100-SXM4-80GB")->arithmetic.value, 313e12);
+  EXPECT_LT(find_device("NVIDIA L4")->arithmetic.value, 122e12);
+  EXPECT_LT(find_device("NVIDIA A10G")->arithmetic.value, 71e12);
+}
+
+TEST(Devices, SayWhatWasComparedWithADocument) {
+  std::size_t open = 0;
+  for (const DeviceLimits& device : known_devices()) {
+    EXPECT_TRUE(device.bandwidth.compared) << device.name;
+    open += device.arithmetic.compared ? 0U : 1U;
+    EXPECT_EQ(device.arithmetic.compared, !device.arithmetic.source.starts_with("not published")) << device.name;
+  }
+  EXPECT_GT(open, 0U);
+  EXPECT_FALSE(find_device("Apple M4 Max")->arithmetic.compared);
 }
 
 TEST(Devices, WhatIsNotInTheTableIsUnknown) {
@@ -60,16 +96,17 @@ TEST(Devices, TheTableIsSound) {
   for (const DeviceLimits& device : known_devices()) {
     EXPECT_EQ(device_key(device.name), device.name);
     EXPECT_TRUE(seen.emplace(device.name, device.gpu_cores).second) << device.name;
-    EXPECT_GT(device.bandwidth, 50e9) << device.name;
-    EXPECT_LT(device.bandwidth, 10e12) << device.name;
-    EXPECT_GT(device.arithmetic, 1e12) << device.name;
-    EXPECT_LT(device.arithmetic, 3e15) << device.name;
+    EXPECT_GT(device.bandwidth.value, 50e9) << device.name;
+    EXPECT_LT(device.bandwidth.value, 10e12) << device.name;
+    EXPECT_GT(device.arithmetic.value, 1e12) << device.name;
+    EXPECT_LT(device.arithmetic.value, 3e15) << device.name;
     EXPECT_GT(device.cache_bytes, 0) << device.name;
-    EXPECT_FALSE(device.source.empty()) << device.name;
+    EXPECT_FALSE(device.bandwidth.source.empty()) << device.name;
+    EXPECT_FALSE(device.arithmetic.source.empty()) << device.name;
     const auto largest = find_device(device.name);
     ASSERT_TRUE(largest) << device.name;
-    EXPECT_GE(largest->bandwidth, device.bandwidth);
-    EXPECT_GE(largest->arithmetic, device.arithmetic);
+    EXPECT_GE(largest->bandwidth.value, device.bandwidth.value);
+    EXPECT_GE(largest->arithmetic.value, device.arithmetic.value);
   }
 }
 
@@ -135,6 +172,17 @@ TEST(Roofline, GenerationAgainstBandwidthAndPromptsAgainstArithmetic) {
   EXPECT_NEAR(*prompt.percent, 50, 1e-9);
   EXPECT_EQ(prompt.bound, "arithmetic");
   EXPECT_TRUE(roofline_share(10000, 0, 128, device, reads).over);
+}
+
+TEST(Roofline, SaysWhetherItsFigureWasCompared) {
+  const ModelReads reads = {1e9, 1.1e9, true};
+  const auto device = find_device("Apple M4 Max");
+  const RooflineShare generation = roofline_share(100, 0, 128, device, reads);
+  EXPECT_TRUE(generation.compared);
+  EXPECT_EQ(generation.source, device->bandwidth.source);
+  const RooflineShare prompt = roofline_share(100, 512, 0, device, reads);
+  EXPECT_FALSE(prompt.compared);
+  EXPECT_EQ(prompt.source, device->arithmetic.source);
 }
 
 TEST(Roofline, SaysWhyThereIsNone) {

@@ -153,6 +153,11 @@ TEST(Speedup, SaysWhenAndWithWhatItWasMeasured) {
   EXPECT_EQ(row.measured_last, "2026-11-25");
   EXPECT_THAT(row.capbench, ElementsAre("0.1.0"));
   EXPECT_EQ(row.suite_description, "what it is");
+  EXPECT_EQ(measured_text({&row}), "2026-11-20 to 2026-11-25, with capbench 0.1.0");
+  // What was read from others' files was not run here.
+  trials.front().trial.source_sha256 = std::string(64, 'a');
+  const SpeedupRow imported = build_speedup(trials, background).rows.at(0);
+  EXPECT_EQ(measured_text({&imported}), "2026-11-20 to 2026-11-25, imported with capbench 0.1.0");
 }
 
 TEST(Speedup, PoolsRunsOfOneSuiteOnOneMachine) {

@@ -64,6 +64,7 @@ Subject subject_of(const RowTrials& trials, const Background& background) {
   row.guest = key.guest;
   std::set<std::string> versions;
   for (const Point& point : trials.points) {
+    row.imported = row.imported || !point.view->trial.source_sha256.empty();
     const std::string& start = point.view->trial.started_at;
     if (!start.empty()) {
       if (row.measured_first.empty() || start < row.measured_first) row.measured_first = start;
@@ -144,7 +145,9 @@ std::string measured_text(const std::vector<const Subject*>& rows) {
   std::string first;
   std::string last;
   std::set<std::string> versions;
+  bool imported = false;
   for (const Subject* row : rows) {
+    imported = imported || row->imported;
     if (!row->measured_first.empty() && (first.empty() || row->measured_first < first)) first = row->measured_first;
     last = std::max(last, row->measured_last);
     versions.insert(row->capbench.begin(), row->capbench.end());
@@ -154,7 +157,10 @@ std::string measured_text(const std::vector<const Subject*>& rows) {
     parts.push_back(day_of(first) == day_of(last) ? day_of(first)
                                                   : fmt::format("{} to {}", day_of(first), day_of(last)));
   }
-  if (!versions.empty()) parts.push_back(one_line(fmt::format("with capbench {}", fmt::join(versions, ", "))));
+  if (!versions.empty()) {
+    parts.push_back(
+        one_line(fmt::format("{}with capbench {}", imported ? "imported " : "", fmt::join(versions, ", "))));
+  }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -42,6 +42,7 @@ struct Subject {
   std::string measured_first;         // when the first trial started, UTC; empty if unknown
   std::string measured_last;          // and the last
   std::vector<std::string> capbench;  // versions that ran the trials, sorted; empty if unknown
+  bool imported = false;              // some of its trials were read from files that others wrote
   std::string suite_description;      // may be empty
 };
 

@@ -34,10 +34,11 @@ class Search {
   }
 
   // The fewest literals that hold at every setting with claim `all` and at none with claim `none`; among equals those
-  // that hold at the fewest settings that cannot tell.
-  std::optional<Literals> best(std::span<const SettingClaim> settings, Claim all, Claim none) const {
+  // that hold at the fewest settings that cannot tell. `alone`: nothing if there are several such.
+  std::optional<Literals> best(std::span<const SettingClaim> settings, Claim all, Claim none, bool alone) const {
     std::optional<Literals> best;
     std::pair<std::size_t, std::size_t> best_score;
+    bool tied = false;
     Literals literals(design_.data->factors.size());
     do {
       std::size_t unknown = 0;
@@ -51,9 +52,19 @@ class Search {
       if (fits && (!best || score < best_score)) {
         best = literals;
         best_score = score;
+        tied = false;
+      } else if (fits && score == best_score) {
+        tied = true;
       }
     } while (next(literals));
-    return best;
+    return alone && tied ? std::nullopt : best;
+  }
+
+  // How many combinations of levels of the factors that may be asked for there are.
+  std::size_t combinations() const {
+    std::size_t count = 1;
+    for (const std::size_t f : asked_) count *= design_.data->factors[f].levels.size();
+    return count;
   }
 
  private:
@@ -77,6 +88,23 @@ class Search {
   const PreparedDesign& design_;
   std::vector<std::size_t> asked_;
 };
+
+// The level that `factor` has wherever `other`, which only ever changes together with it, has `level`.
+std::size_t level_beside(const PreparedDesign& design, std::size_t factor, std::size_t other, std::size_t level) {
+  const auto cell = std::find_if(design.usable.begin(), design.usable.end(),
+                                 [&](const auto& entry) { return entry.first[other] == level; });
+  return cell == design.usable.end() ? level : cell->first[factor];
+}
+
+// With those that only ever change together with one that is asked for.
+Literals with_companions(const PreparedDesign& design, const Literals& literals) {
+  Literals all = literals;
+  for (std::size_t f = 0; f < all.size(); ++f) {
+    const std::size_t asked = design.group[f];
+    if (literals[asked]) all[f] = level_beside(design, f, asked, *literals[asked]);
+  }
+  return all;
+}
 
 std::string literal_text(const FactorialData& data, const Literals& literals) {
   std::vector<std::string> with;
@@ -114,30 +142,45 @@ Condition describe_condition(const PreparedDesign& design, std::size_t factor, s
   const auto unknown = count(Claim::kUnknown);
   Condition condition;
   if (beyond == 0) return condition;
-  const std::string rest =
-      unknown == 0 ? "" : fmt::format(" (cannot tell at {} of {} settings)", unknown, settings.size());
-  if (count(Claim::kWithin) == 0) {
-    condition.text = unknown == 0 ? "at every setting of the others"
-                                  : fmt::format("at {} of {} settings of the others{}", beyond, settings.size(), rest);
+  const Search search(design, factor);
+  const std::size_t run = settings.size();
+  const bool every = run >= search.combinations();
+  const std::string rest = unknown == 0 ? "" : fmt::format(" (cannot tell at {} of {} settings)", unknown, run);
+  const std::string others = every ? "settings of the others"
+                                   : fmt::format("settings of the others that were run, of {}", search.combinations());
+  if (count(Claim::kWithin) == 0 && unknown == 0) {
+    if (every) {
+      condition.text = "at every setting of the others";
+    } else {
+      condition.text =
+          run == 1 ? "at the one setting of the others that was run" : fmt::format("at all {} {}", run, others);
+    }
     return condition;
   }
-  const Search search(design, factor);
-  if (const auto only = search.best(settings, Claim::kBeyond, Claim::kWithin)) {
-    condition.text = "only " + literal_text(*design.data, *only) + rest;
-    for (std::size_t f = 0; f < only->size(); ++f) {
-      if ((*only)[f]) condition.without.push_back(f);
+  const std::string counted = fmt::format("at {} of {} {}{}", beyond, run, others, rest);
+  if (count(Claim::kWithin) == 0) {
+    condition.text = counted;
+    return condition;
+  }
+  // Where settings were left out several descriptions may fit what was run: then none is given.
+  const std::string missing = every ? "" : fmt::format(" (of the {} {})", run, others);
+  if (const auto found = search.best(settings, Claim::kBeyond, Claim::kWithin, !every)) {
+    const Literals only = with_companions(design, *found);
+    condition.text = "only " + literal_text(*design.data, only) + missing + rest;
+    for (std::size_t f = 0; f < only.size(); ++f) {
+      if (only[f]) condition.without.push_back(f);
     }
     const bool plain = std::all_of(condition.without.begin(), condition.without.end(), [&](std::size_t f) {
-      return *(*only)[f] == 0 && design.data->factors[f].levels.size() == 2;
+      return *only[f] == 0 && design.data->factors[f].levels.size() == 2;
     });
-    if (!plain || unknown > 0) condition.without.clear();
+    if (!plain || unknown > 0 || !every) condition.without.clear();
     return condition;
   }
-  if (const auto unless = search.best(settings, Claim::kWithin, Claim::kBeyond)) {
-    condition.text = "except " + literal_text(*design.data, *unless) + rest;
+  if (const auto unless = search.best(settings, Claim::kWithin, Claim::kBeyond, !every)) {
+    condition.text = "except " + literal_text(*design.data, with_companions(design, *unless)) + missing + rest;
     return condition;
   }
-  condition.text = fmt::format("at {} of {} settings of the others{}", beyond, settings.size(), rest);
+  condition.text = counted;
   return condition;
 }
 

@@ -20,12 +20,14 @@ struct SettingClaim {
 
 struct Condition {
   std::string text;  // "only without a and b"; empty: no effect is shown at any setting
-  // The factors of a plain "only without ...", every setting of which is known: a sentence may say "them".
+  // The factors of a plain "only without ...", every setting of which was run and is known: a sentence may say "them".
   std::vector<std::size_t> without;
 };
 
 // The fewest levels of other factors that hold at every setting with an effect beyond the margin and at none with one
-// within it; else those that hold the other way round ("unless"); else a count of settings.
+// within it; else those that hold the other way round ("unless"); else a count of settings. `settings` are those that
+// were run: where that is not every combination of the others' levels, the text says how many it speaks of, and names
+// levels only if no others describe what was run as well.
 Condition describe_condition(const PreparedDesign& design, std::size_t factor, std::span<const SettingClaim> settings);
 
 // "a", "a and b", "a, b and c".

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <limits>
 
 #include "harness/stats/power.h"
@@ -220,6 +223,66 @@ TEST(Sufficiency, TwoFactorsChangedAtOnceCannotBeTold) {
             "pp512 depends on metal.apple_family and metal.max_threadgroup_memory together (cannot tell which); "
             "redundancy cannot be seen in this design");
   EXPECT_EQ(several.factors[1].verdict, Verdict::kCannotTellWhich);
+}
+
+// Steps from everything off to everything on, one factor more each: of each factor one setting of the others is run.
+FactorialData ladder(Random& random, const std::vector<double>& speeds) {
+  const simulation::Noise quiet{.between = 0.004, .within = 0.004, .skewed = false, .block = 0.01, .slow = 0};
+  const std::vector<std::string> names = {"a", "b", "c"};
+  const auto speed = [&](std::size_t cell) { return speeds.at(static_cast<std::size_t>(std::popcount(cell))); };
+  FactorialData data = simulation::factorial(random, "pp512", names, speed, quiet, 8);
+  std::erase_if(data.cells, [](const Cell& cell) {
+    return !std::is_sorted(cell.levels.begin(), cell.levels.end(), std::greater<>());  // 000, 100, 110, 111
+  });
+  return data;
+}
+
+TEST(Sufficiency, ALadderSpeaksOfTheOneSettingThatWasRun) {
+  Random random(21);
+  const Dependence found = only(ladder(random, {100, 150, 200, 200}));
+  ASSERT_EQ(found.factors.size(), 3U);
+  EXPECT_EQ(found.factors[0].condition, "at the one setting of the others that was run");
+  EXPECT_EQ(found.factors[1].condition, "at the one setting of the others that was run");
+  EXPECT_EQ(found.factors[2].condition, "");
+  EXPECT_THAT(found.sentence, Not(HasSubstr("every setting")));
+}
+
+TEST(Sufficiency, TwoSettingsOfManyNameNoLevelThatAnotherExplainsAsWell) {
+  Random random(22);
+  const simulation::Noise quiet{.between = 0.004, .within = 0.004, .skewed = false, .block = 0.01, .slow = 0};
+  // `a` counts where both others are off and not where both are on: which of the two decides was not run.
+  const auto speed = [](std::size_t cell) { return cell == 0 ? 100.0 : 200.0; };
+  FactorialData data = simulation::factorial(random, "pp512", {"a", "b", "c"}, speed, quiet, 8);
+  std::erase_if(data.cells, [](const Cell& cell) {
+    const std::size_t on = cell.levels[0] + cell.levels[1] + cell.levels[2];
+    return (on == 2 && cell.levels[0] == 1) || (on == 1 && cell.levels[2] == 1);
+  });
+  const Dependence found = only(data);
+  EXPECT_EQ(found.factors[0].condition, "at 1 of 2 settings of the others that were run, of 4");
+}
+
+TEST(Sufficiency, FactorsThatOnlyChangeTogetherAreNamedTogether) {
+  Random random(24);
+  const simulation::Noise quiet{.between = 0.004, .within = 0.004, .skewed = false, .block = 0.01, .slow = 0};
+  const auto speed = [](std::size_t cell) { return cell == 0 ? 100.0 : 200.0; };
+  FactorialData data = simulation::factorial(random, "pp512", {"a", "b", "c"}, speed, quiet, 8);
+  std::erase_if(data.cells, [](const Cell& cell) { return cell.levels[1] != cell.levels[2]; });
+  const Dependence found = only(data);
+  EXPECT_EQ(found.factors[0].condition, "only without b and c");
+}
+
+TEST(Sufficiency, AFractionSaysHowManySettingsItSpeaksOf) {
+  Random random(23);
+  const simulation::Noise quiet{.between = 0.004, .within = 0.004, .skewed = false, .block = 0.01, .slow = 0};
+  const auto speed = [](std::size_t cell) { return (cell & 1U) != 0 ? 200.0 : 100.0; };
+  FactorialData data = simulation::factorial(random, "pp512", {"a", "b", "c"}, speed, quiet, 8);
+  // `a` at three of the four settings of the others.
+  std::erase_if(data.cells, [](const Cell& cell) { return cell.levels[1] == 1 && cell.levels[2] == 0; });
+  const Dependence found = only(data);
+  EXPECT_EQ(found.factors[0].condition, "at all 3 settings of the others that were run, of 4");
+  // All four: nothing to add.
+  const Dependence full = only(simulation::factorial(random, "pp512", {"a", "b", "c"}, speed, quiet, 8));
+  EXPECT_EQ(full.factors[0].condition, "at every setting of the others");
 }
 
 TEST(Sufficiency, TwoTrialsClaimNothing) {
