@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "harness/import/documents.h"
 #include "harness/import/import_file.h"
 #include "harness/import/llama_bench.h"
@@ -26,13 +27,13 @@ class CheckingSink : public imports::RowSink {
     }
     for (const std::string* text : {&row.result.model_type, &row.result.backends, &row.result.cpu_info,
                                     &row.result.gpu_info, &row.result.build, &row.model_filename, &row.test_time}) {
-      require(imports::is_utf8(*text), "texts are UTF-8");
+      require(is_utf8(*text), "texts are UTF-8");
     }
     ++rows;
   }
   void quarantine(imports::QuarantinedRow row) override {
     require(!row.reason.empty(), "a quarantined row has a reason");
-    require(imports::is_utf8(row.reason) && imports::is_utf8(row.text), "texts are UTF-8");
+    require(is_utf8(row.reason) && is_utf8(row.text), "texts are UTF-8");
     require(row.text.size() <= 3 * imports::kMaxQuarantinedText + 3, "texts are bounded");
   }
   void note(imports::Note note) override { require(!note.text.empty(), "a note says something"); }

@@ -24,6 +24,11 @@ void fuzz_mapped_csv(std::string_view bytes);
 void fuzz_document(std::string_view bytes);
 void fuzz_sqlite(std::string_view bytes);
 
+// Bundles.
+void fuzz_bundle(std::string_view bytes);
+void fuzz_bundle_record(std::string_view bytes);
+void fuzz_bundle_json(std::string_view bytes);
+
 // Everything else.
 void fuzz_suite(std::string_view bytes);
 void fuzz_runtime_jsonl(std::string_view bytes);
