@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,10 +13,12 @@
 
 #include "base/file.h"
 #include "harness/cli/command.h"
+#include "harness/cli/ingest_file.h"
 #include "harness/import/evidence/evidence.h"
 #include "harness/import/evidence/put_evidence.h"
 #include "harness/import/store/import_into.h"
 #include "harness/runner/version.h"
+#include "schema/bundle/bundle.h"
 #include "schema/import_writer.h"
 #include "schema/store.h"
 
@@ -82,8 +86,22 @@ Result<std::vector<imports::EvidenceFile>> files_below(const fs::path& folder) {
   return files;
 }
 
+bool is_bundle(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 4> beginning{};
+  file.read(beginning.data(), beginning.size());
+  return bundle::may_be_bundle({beginning.data(), static_cast<std::size_t>(file.gcount())});
+}
+
 // The exit status.
 int import_one(schema::Store& store, const std::string& path, const imports::ImportOptions& options, Tally& tally) {
+  if (is_bundle(path)) {
+    const auto outcome = ingest_file(store, path, "");
+    if (!outcome) return fail(outcome.error());
+    tally.added += outcome->added;
+    tally.known += outcome->known;
+    return 0;
+  }
   auto outcome = imports::is_capbench_store(path)
                      ? imports::merge_store_into(store, path)
                      : imports::import_file_into(store, path, options, std::string(runner::kVersion));
@@ -164,7 +182,7 @@ int import_paths(const Options& options) {
 void add_import(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("import", "Take in results that were measured without capbench");
-  command->add_option("PATH", options->paths, "llama-bench output, evidence folders, databases, other stores")
+  command->add_option("PATH", options->paths, "llama-bench output, evidence folders, databases, other stores, bundles")
       ->required();
   command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--as", options->as, "the kind of file [as its content tells]")

@@ -27,8 +27,8 @@ class Ingest : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   // The exit status; what it printed is in output_.
-  int ingest(const std::string& arguments) {
-    const std::string command = "harness/cli/capbench ingest " + arguments + " --db " + db() + " 2>&1";
+  int ingest(const std::string& arguments, const std::string& subcommand = "ingest") {
+    const std::string command = "harness/cli/capbench " + subcommand + " " + arguments + " --db " + db() + " 2>&1";
     FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return -1;
     output_.clear();
@@ -87,6 +87,17 @@ TEST_F(Ingest, OneThatIsRefusedDoesNotKeepTheOthersOut) {
   EXPECT_TRUE(says("1.capbundle: the bundle: not a capbench bundle")) << output_;
   EXPECT_TRUE(says("2.capbundle: samples (trials/")) << output_;
   EXPECT_TRUE(says("2 bundles refused")) << output_;
+  EXPECT_EQ(trials(), bundle.trials.size());
+}
+
+TEST_F(Ingest, ImportTakesBundlesToo) {
+  const bundle::Bundle bundle = verify::testing::real_bundle();
+  const std::string file = write("any name", sealed(bundle));
+  const std::string count = std::to_string(bundle.trials.size());
+  EXPECT_EQ(ingest("'" + file + "'", "import"), 0) << output_;
+  EXPECT_TRUE(says(count + " trials added, 0 known; the table")) << output_;
+  EXPECT_EQ(trials(), bundle.trials.size());
+  EXPECT_EQ(ingest("'" + write("cut", sealed(bundle).substr(0, 200)) + "'", "import"), 1) << output_;
   EXPECT_EQ(trials(), bundle.trials.size());
 }
 

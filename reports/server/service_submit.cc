@@ -133,9 +133,12 @@ http::Reply Service::submit_bytes(const std::string& archive, const std::string&
   provenance.verdict = judgement->verdict;
   provenance.receipt_sha256 = sha256(receipt);
   provenance.record_own = true;
+  // Compressing needs no store, so it is done before the one writer's turn.
+  const Result<bundle::Prepared> prepared = bundle::prepare(*opened, archive);
+  if (!prepared) return store_problem(prepared.error());
   const Result<bundle::IngestOutcome> outcome =
       committer_->write<bundle::IngestOutcome>([&](schema::Store& store) -> Result<bundle::IngestOutcome> {
-        return bundle::ingest(store, *opened, archive, provenance);
+        return bundle::ingest(store, *opened, archive, provenance, *prepared);
       });
   if (!outcome) return store_problem(outcome.error());
   using Kind = bundle::IngestOutcome::Kind;
