@@ -249,6 +249,32 @@ TEST_F(BadInput, ModelThatDiffersFromItsPin) {
   expect_one_error(run(write_suite(sandbox_, options)), 2, "pins");
 }
 
+TEST_F(BadInput, ModelsThatWereNotFetchedYet) {
+  const std::filesystem::path models = sandbox_.dir / "cache/capbench/models";
+  sandbox_.write("bench", "#!/bin/sh\nexit 1\n");
+  SuiteOptions options;
+  options.executable = "./bench";
+  options.with_shim_arms = false;
+  options.model = R"("catalog": "tinyllama-1.1b")";
+  expect_one_error(run(write_suite(sandbox_, options)), 3, "try: `capbench models fetch tinyllama-1.1b`");
+  // The remedy puts it where it was missed: no host has that address, so it gets no further than the folder.
+  EXPECT_NE(sandbox_.capbench({"models", "fetch", "tinyllama-1.1b", "--from", "nowhere"}).exit_status, 0);
+  EXPECT_TRUE(std::filesystem::is_directory(models));
+  // A model that is a folder comes with its publisher's tool.
+  const std::string suite = sandbox_
+                                .write("mlx.json", R"({"capbench": 1, "name": "m",
+      "runtime": {"kind": "mlx-lm", "executable": "./bench"}, "models": [{"name": "m", "catalog": "llama-3.2-3b-mlx"}],
+      "workloads": [{"name": "w", "p": 16, "n": 4, "r": 1}], "arms": [{"name": "a", "mode": "bare-metal"}]})")
+                                .string();
+  expect_one_error(run(suite), 3, "hf download mlx-community/");
+  std::filesystem::create_directories(models / "llama-3.2-3b-mlx/.cache");
+  sandbox_.write("cache/capbench/models/llama-3.2-3b-mlx/weights", "w");
+  EXPECT_EQ(run(suite).exit_status, 1) << "its trials fail, but they ran";
+  const auto several = sandbox_.capbench({"models", "fetch", "tinyllama-1.1b", "gemma-4-12b", "--out", "x"});
+  expect_one_error(several, 2, "--out");
+  expect_one_error(sandbox_.capbench({"models", "fetch", "nothing-of-that-name"}), 2, "nothing-of-that-name");
+}
+
 TEST_F(BadInput, MissingLlamaBench) {
   SuiteOptions options;
   options.executable = "./absent-bench";

@@ -366,6 +366,15 @@ TEST_F(Targets, AGateRefusesWarnsOrIsOff) {
   EXPECT_NE(views[0].trial.hygiene.find("min_memory_free_percent"), std::string::npos);
   EXPECT_FALSE(fs::exists(sandbox_.dir / "log"));  // nothing was started
 
+  const std::string waited = (sandbox_.dir / "wait.db").string();
+  p.protocol = R"("trials": 1, "hygiene": {"gate": "wait", "wait_s": 2, "min_memory_free_percent": 100})";
+  result = sandbox_.capbench({"run", suite(p), "--db", waited});
+  EXPECT_EQ(result.exit_status, 1) << result.err;
+  views = trials(waited);
+  ASSERT_EQ(views.size(), 1U);
+  EXPECT_EQ(views[0].trial.status, "not_run");
+  EXPECT_NE(views[0].trial.reason.find("(waited 2 s)"), std::string::npos) << views[0].trial.reason;
+
   const std::string other = (sandbox_.dir / "warn.db").string();
   p.protocol = R"("trials": 1, "hygiene": {"gate": "warn", "min_memory_free_percent": 100})";
   result = sandbox_.capbench({"run", suite(p), "--db", other});

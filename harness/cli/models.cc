@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <vector>
 
+#include "base/file.h"
 #include "harness/cli/command.h"
 #include "models/catalog.h"
 #include "models/fetch.h"
@@ -20,6 +24,8 @@ namespace {
 struct Options {
   std::string file;
   std::string like;
+  std::vector<std::string> names;
+  std::filesystem::path folder;  // of fetched models
   std::string out;
   std::string from{models::kModelHost};
   std::string fill = "planted";
@@ -58,11 +64,19 @@ int synth(const Options& options) {
   return print_data(options.json ? models::synth_json(*report) : models::synth_text(*report));
 }
 
-int fetch(const Options& options) {
-  auto entry = models::find_model(options.like);
+// The exit status. Without --out the file goes where `capbench run` looks for it.
+int fetch_one(const std::string& name, const Options& options) {
+  auto entry = models::find_model(name);
   if (!entry) return fail(entry.error());
   auto source = models::source_of(*entry, options.from);
   if (!source) return fail(source.error());
+  std::filesystem::path out = options.out;
+  if (out.empty()) {
+    out = options.folder / entry->file->file_name;
+    std::error_code error;
+    std::filesystem::create_directories(out.parent_path(), error);
+    if (error) return fail(file_error(out.parent_path(), error.value()));
+  }
   const bool show = ::isatty(STDERR_FILENO) != 0;
   std::uint64_t shown = 0;
   // Ctrl-C may end the process at any moment: what has come stays in the partial file.
@@ -79,11 +93,20 @@ int fetch(const Options& options) {
     }
     return true;
   };
-  const std::string out = options.out.empty() ? entry->file->file_name : options.out;
   auto report = models::fetch(*source, out, fetch_options);
   if (show) tell("\r\x1b[K");
   if (!report) return fail(report.error());
   return print_data(options.json ? models::fetch_json(*report) : models::fetch_text(*report));
+}
+
+int fetch(const Options& options) {
+  if (!options.out.empty() && options.names.size() > 1) {
+    return fail(Error{ErrorKind::kUsage, "--out", "names one file, and several models are to be fetched",
+                      "fetch them one by one, or without --out"});
+  }
+  int worst = 0;
+  for (const std::string& name : options.names) worst = std::max(worst, fetch_one(name, options));
+  return worst;
 }
 
 }  // namespace
@@ -96,15 +119,19 @@ void add_models(CLI::App& app, Session& session) {
     CLI::App* command = models->add_subcommand(name, about);
     command->footer("");  // else it would show the application's
     command->add_flag("--json", options->json, "print JSON");
-    command->callback([&session, options, act] { session.action = [options, act] { return act(*options); }; });
+    command->callback([&session, options, act] {
+      options->folder = runner::models_folder(session.install);
+      session.action = [options, act] { return act(*options); };
+    });
     return command;
   };
   add("list", "the catalog: pinned files, and shapes that a twin can be written of",
       [](const Options& o) { return print_data(o.json ? models::catalog_json() : models::catalog_text()); });
   CLI::App* fetch_command =
       add("fetch", "download a pinned file: resumed where it stopped, verified while it comes", &fetch);
-  fetch_command->add_option("NAME", options->like, "the catalog entry")->required();
-  fetch_command->add_option("--out", options->out, "the file to write (default: the published name, in this folder)");
+  fetch_command->add_option("NAME", options->names, "catalog entries")->required();
+  fetch_command->add_option("--out", options->out,
+                            "the file to write [the published name, in the cache, where `run` finds it]");
   fetch_command->add_option("--from", options->from, "the host, or a mirror with the same paths")
       ->capture_default_str();
   add("inspect", "architecture, parameters, quantisation mix and size of a GGUF file", &inspect)

@@ -182,6 +182,8 @@ TEST(Duration, IsThatOfTheLongestMachine) {
   suite::Suite until = suite;
   until.protocol.until = suite::Until{0.01, 20};
   EXPECT_EQ(duration_s(until, 7), 41 * 10);
+  until.protocol.verbose_trial = true;
+  EXPECT_EQ(duration_s(until, 7), 43 * 10);
 }
 
 TEST(Fit, TakesTheWholeDesignIfItFits) {

@@ -140,8 +140,8 @@ double duration_s(const Suite& suite, double trial_s) {
   const auto cells = static_cast<double>(suite.models.size() * suite.workloads.size());
   double longest = 0;
   for (const auto& [machine, arms] : arms_on) {
-    const double trials = arms * cells * static_cast<double>(most_blocks(suite.protocol)) +
-                          static_cast<double>(suite.protocol.warmup_trials);
+    const double rounds = static_cast<double>(most_blocks(suite.protocol)) + (suite.protocol.verbose_trial ? 1 : 0);
+    const double trials = arms * cells * rounds + static_cast<double>(suite.protocol.warmup_trials);
     longest = std::max(longest, trials * each);
   }
   return longest;

@@ -151,7 +151,10 @@ TEST(Markdown, IsLaidOutAsLlamaBenchDoes) {
 }
 
 TEST(ExportRows, OnlyTrialsThatAreOk) {
-  std::vector<schema::TrialView> trials(2);
+  std::vector<schema::TrialView> trials(3);
+  trials[2].trial.status = "ok";
+  trials[2].trial.block = -1;
+  trials[2].trial.results.push_back(rows()[1].result);
   trials[0].trial.status = "ok";
   trials[0].trial.results.push_back(rows()[0].result);
   trials[0].trial.stated.resize(1);

@@ -45,7 +45,8 @@ std::string_view sql_type(FieldType type) {
 std::vector<ExportRow> export_rows(std::span<const schema::TrialView> trials) {
   std::vector<ExportRow> rows;
   for (const schema::TrialView& view : trials) {
-    if (view.trial.status != "ok") continue;
+    // Warm-up and verbose trials are nobody's result.
+    if (view.trial.status != "ok" || view.trial.block < 0) continue;
     for (const schema::ResultRecord& result : view.trial.results) {
       rows.push_back({result, std::nullopt, std::nullopt, std::nullopt, view.trial.started_at});
     }

@@ -42,7 +42,7 @@ Result<InspectedModel> inspect_model(fs::path path) {
 Result<InspectedModel> prepare_twin(const suite::Model& model, const Install& install, const Say& say) {
   auto shape = models::find_shape(model.like);
   if (!shape) return std::move(shape).error();
-  const fs::path folder = install.cache / "models";
+  const fs::path folder = models_folder(install);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return file_error(folder, error.value());
@@ -57,16 +57,18 @@ Result<InspectedModel> prepare_twin(const suite::Model& model, const Install& in
 
 // Where the file of a catalog entry is looked for once it was fetched.
 Result<fs::path> fetched_path(const models::CatalogEntry& entry, const Install& install) {
-  if (!entry.file || entry.file->file_name.empty()) {
-    return Error{ErrorKind::kUsage, entry.name, "the catalog names no single file for it",
-                 "fetch it by hand, and name it with \"file\""};
+  if (!entry.file) {
+    return Error{ErrorKind::kUsage, entry.name, "exists as a twin only",
+                 "name it with \"like\" in place of \"catalog\""};
   }
-  fs::path path = install.cache / "models" / entry.file->file_name;
+  const bool is_folder = entry.file->file_name.empty();
+  fs::path path = models_folder(install) / (is_folder ? entry.name : entry.file->file_name);
   std::error_code error;
-  if (fs::is_regular_file(path, error)) return path;
+  if (is_folder ? fs::is_directory(path, error) : fs::is_regular_file(path, error)) return path;
   return Error{ErrorKind::kMachine, path.string(), "not fetched yet",
-               fmt::format("`mkdir -p {} && capbench models fetch {} --out {}`",
-                           target::quote(path.parent_path().string()), entry.name, target::quote(path.string()))};
+               is_folder ? fmt::format("`hf download {} --revision {} --local-dir {}`", entry.file->repository,
+                                       entry.file->revision, target::quote(path.string()))
+                         : fmt::format("`capbench models fetch {}`", entry.name)};
 }
 
 // A folder's name is the digest of its files' names and digests, sorted.
@@ -74,6 +76,11 @@ Result<schema::ArtifactRecord> folder_artifact(const fs::path& folder, SharedDig
   std::map<std::string, schema::ArtifactRecord> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    // What begins with a dot is the notes of whoever downloaded it, with times in them.
+    if (it->path().filename().native().starts_with('.')) {
+      it.disable_recursion_pending();
+      continue;
+    }
     if (!it->is_regular_file(error)) continue;
     auto artifact = digests.digest(it->path());
     if (!artifact) return std::move(artifact).error();

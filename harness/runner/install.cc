@@ -29,6 +29,10 @@ constexpr std::string_view kGetLlamaBench = "`scripts/setup` (builds it), or nam
 
 }  // namespace
 
+fs::path models_folder(const Install& install) {
+  return install.cache / "models";
+}
+
 std::optional<fs::path> find_on_path(std::string_view name) {
   const std::string path = variable("PATH");
   std::string_view rest = path;

@@ -21,6 +21,9 @@ struct Install {
 
 Install find_install(std::string_view argv0);
 
+// Where fetched models and written twins lie.
+std::filesystem::path models_folder(const Install& install);
+
 // The first program of that name on the PATH, or nothing.
 std::optional<std::filesystem::path> find_on_path(std::string_view name);
 

@@ -194,12 +194,14 @@ Status Lane::pass_gate(const suite::Arm& arm, Place& place, Hygienic& seen) {
     seen.findings = observe::evaluate(limits, *seen.before);
     seen.waited_s = std::chrono::duration<double>(Clock::now() - start).count();
     if (seen.findings.empty() || !wanted || wanted->gate == "warn") return {};
-    if (wanted->gate == "refuse" || seen.waited_s + kGateLookS > wanted->wait_s) {
+    const double left_s = wanted->wait_s - seen.waited_s;
+    if (wanted->gate == "refuse" || left_s <= 0) {
       seen.refused = true;
       return {};
     }
     context_.progress.show(machine_, "waiting for a quiet machine: " + seen.findings.front().why);
-    if (!sleep_unless_stopped(context_.stop, kGateLookS)) return {};
+    // The last look is when the time is over.
+    if (!sleep_unless_stopped(context_.stop, std::min(kGateLookS, left_s))) return {};
   }
 }
 
@@ -305,8 +307,9 @@ Status Lane::run_trial(const schema::RunRecord& run, const suite::PlannedTrial& 
   if (arm.expected_to_fail) trial.flags.emplace_back(trial.status == "ok" ? "unexpected-success" : "expected-failure");
   if (seen.refused) {
     trial.status = "not_run";
-    trial.reason = "the machine was not as the suite wants it: " + seen.findings.front().why +
-                   "; try: " + seen.findings.front().remedy;
+    const std::string waited = seen.waited_s < 1 ? "" : fmt::format(" (waited {:.0f} s)", seen.waited_s);
+    trial.reason = fmt::format("the machine was not as the suite wants it: {}{}; try: {}", seen.findings.front().why,
+                               waited, seen.findings.front().remedy);
   }
   if (seen.before) {
     json around = {{"before", observe::to_json(*seen.before)}};

@@ -24,8 +24,9 @@ double seconds(std::chrono::nanoseconds duration) {
 }
 
 std::string trial_line(const ProgressState& state, const TrialNotice& notice) {
-  std::string line = fmt::format("trial {}/{}  {}  block {}: {} in {:.2f} s ({})", state.done, state.total,
-                                 state.running, notice.block, notice.status, seconds(notice.wall), times(state));
+  const std::string round = notice.block < 0 ? "before the blocks" : fmt::format("block {}", notice.block);
+  std::string line = fmt::format("trial {}/{}  {}  {}: {} in {:.2f} s ({})", state.done, state.total, state.running,
+                                 round, notice.status, seconds(notice.wall), times(state));
   if (!notice.reason.empty()) line += "\n    " + notice.reason;
   return line + "\n";
 }

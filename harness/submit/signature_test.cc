@@ -45,7 +45,8 @@ class Keys : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   static fs::path new_folder() {
-    std::string pattern = fs::path(::testing::TempDir()) / "keys-XXXXXX";
+    // Not the test's own folder, whose path may be longer than an agent's socket may have.
+    std::string pattern = fs::temp_directory_path() / "capbench-keys-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) std::abort();
     return pattern;
   }

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/digest.h"
 #include "base/utf8.h"
 
 namespace capbench::submit {
@@ -111,8 +112,7 @@ class Conversation {
 
   // A wrong one is named before anything is sent.
   Status check() const {
-    const bool hex = id_.size() == 64 && id_.find_first_not_of("0123456789abcdef") == std::string::npos;
-    if (!hex) {
+    if (!is_sha256(id_)) {
       return Error{ErrorKind::kUsage, "id '" + shown(id_, 80) + "'", "not 64 hexadecimal digits",
                    "the id that `capbench submit` printed; it is in receipts.json too"};
     }

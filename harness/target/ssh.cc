@@ -64,6 +64,9 @@ class Ssh : public Transport {
     std::vector<std::string> by_hand{"ssh"};
     if (!options_.port.empty()) by_hand.insert(by_hand.end(), {"-p", options_.port});
     if (!options_.identity.empty()) by_hand.insert(by_hand.end(), {"-i", options_.identity});
+    if (!options_.known_hosts.empty()) {
+      by_hand.insert(by_hand.end(), {"-o", "UserKnownHostsFile=" + options_.known_hosts});
+    }
     by_hand.push_back(options_.user.empty() ? options_.address : options_.user + "@" + options_.address);
     return {"check that it is up and reachable: `" + quote_all(by_hand) + " true`", false};
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/utf8.h"
 #include "harness/stats/summary.h"
 #include "harness/verify/checks.h"
 #include "harness/verify/same_text.h"
@@ -17,11 +18,6 @@ namespace {
 
 using nlohmann::json;
 using schema::ResultRecord;
-
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  return fmt::format("\"{}{}\"", text.substr(0, kLongest), text.size() > kLongest ? "..." : "");
-}
 
 // One JSON value against another: numbers and structure exactly, texts but for what was redacted.
 bool same_json(const json& a, const json& b) {

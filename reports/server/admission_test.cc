@@ -59,7 +59,7 @@ TEST(Tokens, NamesTheLineThatIsNone) {
 }
 
 TEST(Tokens, SecretsDiffer) {
-  EXPECT_TRUE(is_digest(random_secret()));
+  EXPECT_TRUE(is_sha256(random_secret()));
   EXPECT_NE(random_secret(), random_secret());
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/digest.h"
 #include "reports/render.h"
 #include "reports/server/call.h"
 #include "reports/server/home.h"
@@ -231,7 +232,7 @@ http::Reply Service::list(const Call& call) {
 
 http::Reply Service::one(const Call& call) {
   const std::string& id = call.matched.captured.front();
-  if (!is_digest(id)) return not_there("what was asked for");
+  if (!is_sha256(id)) return not_there("what was asked for");
   return cached(call, "application/json", [&](Reader& reader) {
     switch (call.matched.route->resource) {
       case Resource::kSuite:
@@ -248,7 +249,7 @@ http::Reply Service::one(const Call& call) {
 
 http::Reply Service::raw(const Call& call) {
   const std::string& digest = call.matched.captured.front();
-  if (!is_digest(digest)) return not_there("raw output");
+  if (!is_sha256(digest)) return not_there("raw output");
   const Readers::Lease reader = readers_->lend();
   const Result<bool> withdrawn = is_withdrawn_raw(*reader.operator->(), digest);
   if (!withdrawn) return store_problem(withdrawn.error());
@@ -271,7 +272,7 @@ http::Reply Service::raw(const Call& call) {
 
 http::Reply Service::archive(const Call& call) {
   const std::string& id = call.matched.captured.front();
-  if (!is_digest(id)) return not_there("the bundle");
+  if (!is_sha256(id)) return not_there("the bundle");
   const Readers::Lease reader = readers_->lend();
   const Result<std::optional<schema::BundleRecord>> record = reader->store.bundle(id);
   if (!record) return store_problem(record.error());

@@ -66,7 +66,7 @@ http::Reply Service::submit(Call& call) {
     if (!room) return busy("other bundles are being looked at");
     return submit_bytes(call.request.body, "");
   }
-  if (!is_digest(upload) || !call.request.body.empty()) {
+  if (!is_sha256(upload) || !call.request.body.empty()) {
     return http::problem(400, request_error("parameter upload", "goes with the id of a bundle and an empty body",
                                             "send the bundle's parts first, or the bundle without ?upload"));
   }
@@ -180,7 +180,7 @@ http::Reply Service::withdraw(const Call& call) {
   const auto unknown = [] {
     return http::problem(404, request_error("the submission", "there is none of that id", "look the id up"));
   };
-  if (!is_digest(id)) return unknown();
+  if (!is_sha256(id)) return unknown();
   std::optional<schema::BundleRecord> record;
   {
     const Readers::Lease reader = readers_->lend();
@@ -217,7 +217,7 @@ http::Reply Service::withdraw(const Call& call) {
 
 http::Reply Service::put_part(const Call& call) {
   const std::string& id = call.matched.captured.front();
-  if (!is_digest(id)) {
+  if (!is_sha256(id)) {
     return http::problem(400, request_error("the upload", "its name is not a bundle's id", "use the bundle's id"));
   }
   const auto range = parse_content_range(call.request.head.field("content-range"));
@@ -239,7 +239,7 @@ http::Reply Service::put_part(const Call& call) {
 
 http::Reply Service::upload_progress(const Call& call) {
   const std::string& id = call.matched.captured.front();
-  const auto progress = is_digest(id) ? uploads_.progress(id) : std::nullopt;
+  const auto progress = is_sha256(id) ? uploads_.progress(id) : std::nullopt;
   if (!progress) {
     return http::problem(404, request_error("the upload", "there is none of that id", "begin with its first part"));
   }

@@ -24,11 +24,6 @@ bool is_space(char c) {
 
 }  // namespace
 
-bool is_digest(std::string_view text) {
-  return text.size() == 64 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
 Result<TokenDigests> parse_tokens(std::string_view text) {
   TokenDigests digests;
   int number = 0;
@@ -40,7 +35,7 @@ Result<TokenDigests> parse_tokens(std::string_view text) {
     if (line.empty() || line.front() == '#') continue;
     const auto end = std::find_if(line.begin(), line.end(), is_space);
     const std::string_view word = line.substr(0, static_cast<std::size_t>(end - line.begin()));
-    if (!is_digest(word)) {
+    if (!is_sha256(word)) {
       return Error{ErrorKind::kUsage, "line " + std::to_string(number), "does not begin with a SHA-256 digest",
                    "write the digest of each token: `printf %s TOKEN | sha256sum`"};
     }

@@ -25,8 +25,6 @@ std::string bearer_digest(std::string_view authorization);
 // 64 hexadecimal digits from the system's random source.
 std::string random_secret();
 
-bool is_digest(std::string_view text);  // 64 lower-case hexadecimal digits
-
 }  // namespace capbench::server
 
 #endif  // CAPBENCH_REPORTS_SERVER_TOKENS_H_

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "reports/server/tokens.h"
@@ -59,7 +60,7 @@ std::map<std::string, Uploads::Session, std::less<>> Uploads::sessions() {
   const auto oldest = fs::file_time_type::clock::now() - limits_.age;
   for (fs::directory_iterator it(folder_, failure), end; !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().string();
-    if (name.size() < 64 + 2 + kEnding.size() || name[64] != '.' || !is_digest(std::string_view(name).substr(0, 64)) ||
+    if (name.size() < 64 + 2 + kEnding.size() || name[64] != '.' || !is_sha256(std::string_view(name).substr(0, 64)) ||
         name.substr(name.size() - kEnding.size()) != kEnding) {
       continue;
     }

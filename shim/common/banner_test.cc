@@ -64,15 +64,13 @@ TEST(Banner, LeavesOutWhatIsNot) {
 }
 
 TEST(Banner, EscapesHostileText) {
+  using namespace std::string_view_literals;
   BannerReport report;
-  report.error =
-      std::string_view("quote \" slash \\ line\n nul\0 bad \xff\xc3 euro \xe2\x82\xac face \xf0\x9f\x98\x80", 56);
+  report.error = "quote \" slash \\ line\n nul\0 bad \xff\xc3 euro \xe2\x82\xac face \xf0\x9f\x98\x80"sv;
   const std::string line = line_of(report);
   for (const char c : line.substr(0, line.size() - 1)) EXPECT_TRUE(c >= ' ' && c < '\x7f');
-  EXPECT_EQ(
-      object_of(line)["error"],
-      std::string("quote \" slash \\ line\n nul\0 bad \xef\xbf\xbd\xef\xbf\xbd euro \xe2\x82\xac face \xf0\x9f\x98\x80",
-                  60));
+  EXPECT_EQ(object_of(line)["error"],
+            "quote \" slash \\ line\n nul\0 bad \xef\xbf\xbd\xef\xbf\xbd euro \xe2\x82\xac face \xf0\x9f\x98\x80"sv);
 }
 
 TEST(Banner, IsNeverCut) {
