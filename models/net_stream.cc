@@ -13,10 +13,10 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/no_pipe_signal.h"
 
 namespace capbench::models {
 namespace {
@@ -31,32 +31,6 @@ struct FreeSsl {
 };
 struct FreeAddresses {
   void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
-};
-
-// OpenSSL writes with write(), which raises SIGPIPE when the other side has gone. While this lives, this thread does
-// not get it.
-class NoPipeSignal {
- public:
-  NoPipeSignal() {
-    ::sigemptyset(&pipe_);
-    ::sigaddset(&pipe_, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe_, &old_);
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-  ~NoPipeSignal() {
-    sigset_t pending;
-    ::sigpending(&pending);
-    if (::sigismember(&old_, SIGPIPE) == 0 && ::sigismember(&pending, SIGPIPE) == 1) {
-      int signal = 0;
-      ::sigwait(&pipe_, &signal);
-    }
-    ::pthread_sigmask(SIG_SETMASK, &old_, nullptr);
-  }
-
- private:
-  sigset_t pipe_ = {};
-  sigset_t old_ = {};
 };
 
 // A connected socket, or the errno why not.

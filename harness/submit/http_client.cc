@@ -1,10 +1,11 @@
 #include "harness/submit/http_client.h"
 
 #include <httplib.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <charconv>
+
+#include "base/no_pipe_signal.h"
 
 namespace capbench::submit {
 namespace {
@@ -36,31 +37,6 @@ bool is_address_character(char c) {
 bool is_path_character(char c) {
   return is_host_character(c) || (c >= 'A' && c <= 'Z') || c == '/' || c == '~' || c == '+';
 }
-
-// Writing to a peer that has gone raises SIGPIPE. While this lives, this thread does not get it.
-class NoPipeSignal {
- public:
-  NoPipeSignal() {
-    ::sigemptyset(&pipe_);
-    ::sigaddset(&pipe_, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe_, &old_);
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-  ~NoPipeSignal() {
-    sigset_t pending;
-    ::sigpending(&pending);
-    if (::sigismember(&old_, SIGPIPE) == 0 && ::sigismember(&pending, SIGPIPE) == 1) {
-      int signal = 0;
-      ::sigwait(&pipe_, &signal);
-    }
-    ::pthread_sigmask(SIG_SETMASK, &old_, nullptr);
-  }
-
- private:
-  sigset_t pipe_ = {};
-  sigset_t old_ = {};
-};
 
 std::string origin(const ServerAddress& server) {
   const bool brackets = server.host.find(':') != std::string::npos;
