@@ -12,9 +12,12 @@
 #include "harness/design/fit.h"
 #include "harness/design/fraction.h"
 #include "harness/design/problems.h"
+#include "harness/matrix/github_actions.h"
+#include "harness/matrix/slurm.h"
 #include "harness/runner/describe.h"
 #include "harness/runner/progress.h"
 #include "harness/runtime/runtime.h"
+#include "harness/suite/shard.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -26,6 +29,9 @@ struct Options {
   std::string max_time;
   std::string trial_time;
   std::string out;
+  std::string shard;
+  std::string emit;
+  std::optional<std::uint64_t> shards;
   std::optional<std::uint64_t> seed;
   bool json = false;
   bool commands = true;
@@ -67,6 +73,41 @@ std::optional<double> estimate_ns(const suite::Suite& suite, const suite::Plan& 
   return longest;
 }
 
+// Of the longest shard, in nanoseconds.
+std::optional<double> estimate_of_shards_ns(const suite::Suite& suite, const suite::Plan& plan,
+                                            const std::map<std::string, double>& walls, std::size_t count) {
+  double longest = 0;
+  for (std::size_t index = 1; index <= count; ++index) {
+    suite::Plan part = plan;
+    suite::keep_shard(suite, {index, count}, part.trials);
+    const auto estimate = estimate_ns(suite, part, walls);
+    if (!estimate) return std::nullopt;
+    longest = std::max(longest, *estimate);
+  }
+  return longest;
+}
+
+// What is wrong with the command line itself.
+Status check(const Options& options) {
+  if (options.emit.empty()) {
+    if (options.shards)
+      return Error{ErrorKind::kUsage, "--shards", "says into how many parts to --emit", "--emit slurm"};
+    return {};
+  }
+  if (!options.shards) {
+    return Error{ErrorKind::kUsage, "--emit " + options.emit, "needs the number of shards", "--shards 4"};
+  }
+  if (*options.shards == 0) return Error{ErrorKind::kUsage, "--shards 0", "is no number of shards", "--shards 4"};
+  if (options.json || !options.shard.empty()) {
+    return Error{ErrorKind::kUsage, "--emit " + options.emit, "excludes --json and --shard", "one without the others"};
+  }
+  if (!options.max_time.empty() && options.out.empty()) {
+    return Error{ErrorKind::kUsage, "--emit " + options.emit, "with --max-time the suite to run is not the file named",
+                 "--out FILE as well, which the shards will run"};
+  }
+  return {};
+}
+
 // The mean of a trial, in seconds: as given, else as measured before.
 std::optional<double> mean_trial_s(const Options& options, const std::map<std::string, double>& walls) {
   if (!options.trial_time.empty()) return parse_duration_s(options.trial_time);
@@ -80,6 +121,7 @@ struct Shown {
   suite::Suite suite;
   suite::Plan plan;
   std::optional<double> estimate;
+  std::optional<double> shard_estimate;  // of the longest of --shards
   std::vector<std::string> left_out;
   std::vector<design::DesignProblem> problems;
   std::vector<runner::CellCommands> commands;
@@ -188,8 +230,20 @@ Result<Shown> prepare(const Session& session, const Options& options) {
     if (problem.severity == design::DesignProblem::Severity::kRefuse) return problem.error;
   }
   shown.plan = suite::make_plan(shown.suite, options.seed);
+  if (!options.shard.empty()) {
+    auto shard = suite::parse_shard(options.shard);
+    if (!shard) return std::move(shard).error();
+    if (auto status = suite::check_shard(shown.suite, *shard); !status) return std::move(status).error();
+    suite::keep_shard(shown.suite, *shard, shown.plan.trials);
+  }
   shown.estimate = estimate_ns(shown.suite, shown.plan, walls);
-  if (!shown.estimate && trial_s) shown.estimate = design::duration_s(shown.suite, *trial_s) * 1e9;
+  if (!shown.estimate && trial_s && options.shard.empty()) {
+    shown.estimate = design::duration_s(shown.suite, *trial_s) * 1e9;
+  }
+  if (options.shards) {
+    if (auto status = suite::check_shard(shown.suite, {1, *options.shards}); !status) return std::move(status).error();
+    shown.shard_estimate = estimate_of_shards_ns(shown.suite, shown.plan, walls, *options.shards);
+  }
   if (options.commands) {
     auto commands = runner::describe_commands(shown.suite, loaded->folder, session.install);
     if (!commands) return std::move(commands).error();
@@ -198,13 +252,26 @@ Result<Shown> prepare(const Session& session, const Options& options) {
   return shown;
 }
 
+std::string emit(const Options& options, const Shown& shown) {
+  matrix::MatrixJob job;
+  job.suite_name = shown.suite.name;
+  job.suite_path = options.out.empty() ? options.suite : options.out;
+  job.suite_id = suite::suite_id(shown.suite);
+  job.shards = *options.shards;
+  job.trials = shown.plan.trials.size();
+  if (shown.shard_estimate) job.estimate = std::chrono::seconds(static_cast<std::int64_t>(*shown.shard_estimate / 1e9));
+  return options.emit == "slurm" ? matrix::slurm_script(job) : matrix::github_workflow(job);
+}
+
 int plan(const Session& session, const Options& options) {
+  if (auto status = check(options); !status) return fail(status.error());
   auto shown = prepare(session, options);
   if (!shown) return fail(shown.error());
   if (!options.out.empty()) {
     const nlohmann::json document = nlohmann::json::parse(suite::canonical_json(shown->suite));
     if (const int status = write_output(options.out, document.dump(2) + "\n"); status != 0) return status;
   }
+  if (!options.emit.empty()) return print_data(emit(options, *shown));
   return print_data(options.json ? plan_json(*shown) : plan_text(*shown));
 }
 
@@ -220,13 +287,18 @@ void add_plan(CLI::App& app, Session& session) {
                       "choose the largest design that fits, and say what it leaves out");
   command->add_option("--trial-time", options->trial_time, "how long one trial takes [as earlier runs took]");
   command->add_option("--out", options->out, "also write the suite as planned (after --max-time) to this file");
+  command->add_option("--shard", options->shard, "I/N: only the I-th of N parts, as `run --shard` would run it");
+  command->add_option("--emit", options->emit, "print a job for this engine instead, which runs the suite in shards")
+      ->check(CLI::IsMember({"slurm", "github-actions"}));
+  command->add_option("--shards", options->shards, "into how many, with --emit")->check(whole_number);
   command->add_flag("--commands,!--no-commands", options->commands, "print every command that would run [yes]");
   command->add_flag("--json", options->json, "print JSON");
   command->footer(
       "Nothing is run. A design that could not find anything is refused, with the number of trials that could.\n"
       "Examples:\n"
       "  capbench plan suites/quickstart.json\n"
-      "  capbench plan suites/vulkan-factorial.json --trial-time 10s --max-time 1h --out hour.json");
+      "  capbench plan suites/vulkan-factorial.json --trial-time 10s --max-time 1h --out hour.json\n"
+      "  capbench plan suites/quickstart.json --emit slurm --shards 5 >matrix.sh   # then: bash matrix.sh");
   command->callback([&session, options] { session.action = [&session, options] { return plan(session, *options); }; });
 }
 

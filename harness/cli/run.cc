@@ -21,6 +21,7 @@ struct Options {
   std::string suite;
   std::string db;
   std::string only;
+  std::string shard;
   std::optional<std::uint64_t> seed;
   bool resume = false;
   bool quiet = false;
@@ -35,6 +36,12 @@ std::unique_ptr<runner::Progress> make_progress(bool quiet) {
   return runner::make_terminal_progress(known ? size.ws_col : 80);
 }
 
+std::string resume_command(const std::string& db, const Options& options) {
+  const std::string only = options.only.empty() ? "" : fmt::format(" --only '{}'", options.only);
+  const std::string shard = options.shard.empty() ? "" : fmt::format(" --shard {}", options.shard);
+  return fmt::format("capbench run {} --db {}{}{} --resume", options.suite, db, only, shard);
+}
+
 int summarize(const runner::RunSummary& summary, const std::string& db, const Options& options) {
   std::string counts;
   std::size_t ok = 0;
@@ -47,12 +54,11 @@ int summarize(const runner::RunSummary& summary, const std::string& db, const Op
   tell(fmt::format("{} of {} trials in the store{}{}; {} ran now\n", recorded, summary.planned,
                    counts.empty() ? "" : ": ", counts, summary.ran));
   if (summary.target_lost) {
-    tell(fmt::format("to go on when the target is back: capbench run {} --db {} --resume\n", options.suite, db));
+    tell(fmt::format("to go on when the target is back: {}\n", resume_command(db, options)));
     return exit_status(ErrorKind::kMachine);
   }
   if (summary.interrupted) {
-    const std::string only = options.only.empty() ? "" : fmt::format(" --only '{}'", options.only);
-    tell(fmt::format("interrupted; to go on: capbench run {} --db {}{} --resume\n", options.suite, db, only));
+    tell(fmt::format("interrupted; to go on: {}\n", resume_command(db, options)));
     return 130;
   }
   tell(fmt::format("the table: capbench report speedup --db {}\n", db));
@@ -72,6 +78,11 @@ int run(const Session& session, const Options& options) {
   runner::RunOptions run_options;
   run_options.resume = options.resume;
   run_options.only = options.only;
+  if (!options.shard.empty()) {
+    auto shard = suite::parse_shard(options.shard);
+    if (!shard) return fail(shard.error());
+    run_options.shard = *shard;
+  }
   run_options.seed = options.seed;
   run_options.wait_for_machine = !options.no_wait;
   auto summary =
@@ -90,6 +101,7 @@ void add_run(CLI::App& app, Session& session) {
   command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
   command->add_flag("--resume", options->resume, "go on with this suite's newest run here: only what is missing");
   command->add_option("--only", options->only, "only trials whose MODEL/WORKLOAD/ARM matches this pattern (* ? [])");
+  command->add_option("--shard", options->shard, "I/N: only the I-th of N parts, made of whole blocks");
   command->add_option("--seed", options->seed, "seed of the order within blocks [the suite's]")->check(whole_number);
   command->add_flag("--quiet", options->quiet, "print only messages and trials that are not ok");
   command->add_flag("--no-wait", options->no_wait, "give up if another capbench run is measuring on this machine");
@@ -98,7 +110,8 @@ void add_run(CLI::App& app, Session& session) {
       "Examples:\n"
       "  capbench run suites/quickstart.json\n"
       "  capbench run suites/quickstart.json --db results.db --resume\n"
-      "  capbench run suites/quickstart.json --only '*/stock'");
+      "  capbench run suites/quickstart.json --only '*/stock'\n"
+      "  capbench run suites/quickstart.json --shard 2/5 --db shard-2.db");
   command->callback([&session, options] { session.action = [&session, options] { return run(session, *options); }; });
 }
 

@@ -66,6 +66,7 @@ class Run {
 
  private:
   Status choose_run();
+  Result<bool> is_of_this_shard(const schema::RunRecord& run);
   Status adopt(const schema::RunRecord& run);
   Status check_same_inputs(const std::vector<schema::TrialView>& earlier);
   Status lay_out(std::optional<std::int64_t> blocks);
@@ -153,12 +154,18 @@ Status Run::choose_run() {
   if (options_.resume) {
     auto runs = context_.journal.runs(suite_id);
     if (!runs) return std::move(runs).error();
-    const auto it =
-        std::find_if(runs->begin(), runs->end(), [&](const auto& run) { return run.machine_id == machine; });
-    if (it != runs->end()) {
-      if (auto s = adopt(*it); !s) return s;
-    } else {
-      context_.progress.message("no earlier run of this suite on this machine in the store; starting one");
+    for (const schema::RunRecord& run : *runs) {
+      if (run.machine_id != machine) continue;
+      auto ours = is_of_this_shard(run);
+      if (!ours) return std::move(ours).error();
+      if (!*ours) continue;
+      if (auto s = adopt(run); !s) return s;
+      break;
+    }
+    if (run_.id.empty()) {
+      context_.progress.message(
+          fmt::format("no earlier run of this {} on this machine in the store; starting one",
+                      options_.shard.is_whole() ? "suite" : "suite's shard " + suite::to_string(options_.shard)));
     }
   }
   if (run_.id.empty()) {
@@ -171,6 +178,23 @@ Status Run::choose_run() {
   }
   if (auto s = lay_out(blocks_ > 0 ? std::optional(blocks_) : std::nullopt); !s) return s;
   return save_run_state("running");
+}
+
+// Whether a shard may go on with the run: nothing in it belongs to another. A whole run goes on with any.
+Result<bool> Run::is_of_this_shard(const schema::RunRecord& run) {
+  if (options_.shard.is_whole()) return true;
+  auto trials = context_.journal.trials(run.id);
+  if (!trials) return std::move(trials).error();
+  std::vector<suite::PlannedTrial> plan = suite::make_plan(context_.suite, run.seed).trials;
+  suite::keep_shard(context_.suite, options_.shard, plan);
+  std::set<std::pair<std::string, std::int64_t>> ours;
+  for (const suite::PlannedTrial& planned : plan) {
+    ours.emplace(suite::trial_key(context_.suite, planned), planned.block);
+  }
+  return std::all_of(trials->begin(), trials->end(), [&](const schema::TrialView& view) {
+    const schema::TrialRecord& trial = view.trial;
+    return ours.contains({trial.model + "/" + trial.workload + "/" + trial.arm, trial.block});
+  });
 }
 
 Status Run::adopt(const schema::RunRecord& run) {
@@ -224,12 +248,13 @@ Status Run::lay_out(std::optional<std::int64_t> blocks) {
   blocks_ = std::max(blocks.value_or(0), first_blocks(suite));
   const std::uint64_t seed = run_.id.empty() ? options_.seed.value_or(suite.protocol.seed) : run_.seed;
   plan_ = suite::make_plan(suite, seed, blocks_).trials;
+  suite::keep_shard(suite, options_.shard, plan_);
   if (!options_.only.empty()) {
     std::erase_if(plan_, [&](const auto& planned) {
       return !suite::matches_glob(options_.only, suite::trial_key(suite, planned));
     });
     if (plan_.empty()) {
-      return Error{ErrorKind::kUsage, "--only " + options_.only, "matches no trial of the suite",
+      return Error{ErrorKind::kUsage, "--only " + options_.only, "matches no trial of the suite or shard",
                    "a pattern over MODEL/WORKLOAD/ARM; `capbench plan` lists them"};
     }
   }
@@ -272,6 +297,7 @@ Result<RunSummary> run_suite(const suite::Suite& suite, const std::filesystem::p
                              const Install& install, const RunOptions& options, Progress& progress,
                              const StopSignal& stop) {
   if (auto status = check_targets(suite); !status) return std::move(status).error();
+  if (auto status = suite::check_shard(suite, options.shard); !status) return std::move(status).error();
   SharedProgress shared_progress(progress);
   SharedDigests digests(schema::DigestCache(install.cache / "digests.db"));
   auto inputs = prepare_inputs(suite, suite_dir, install, digests,

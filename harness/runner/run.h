@@ -12,6 +12,7 @@
 #include "harness/runner/install.h"
 #include "harness/runner/progress.h"
 #include "harness/runner/stop_signal.h"
+#include "harness/suite/shard.h"
 #include "harness/suite/suite.h"
 #include "schema/store.h"
 
@@ -20,6 +21,7 @@ namespace capbench::runner {
 struct RunOptions {
   bool resume = false;                // go on with the newest run of this suite on this machine
   std::string only;                   // glob over "MODEL/WORKLOAD/ARM"; empty: all
+  suite::Shard shard;                 // the part of the plan to run
   std::optional<std::uint64_t> seed;  // of the order; a resumed run keeps its own
   bool wait_for_machine = true;       // while another harness measures
 };
