@@ -87,6 +87,10 @@ Result<fs::path> find_llama_bench(const Install& install, const std::string& wan
     if (const auto found = find_on_path(wanted)) return fs::absolute(*found);
     return missing(wanted, "not on the PATH");
   }
+  if (!install.llama_bench.empty()) {
+    if (is_program(install.llama_bench)) return fs::absolute(install.llama_bench);
+    return missing(install.llama_bench.string(), "no such program");
+  }
   if (const std::string named = variable("CAPBENCH_LLAMA_BENCH"); !named.empty()) {
     if (is_program(named)) return fs::absolute(named);
     return missing(named, "$CAPBENCH_LLAMA_BENCH names no program");

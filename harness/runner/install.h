@@ -17,6 +17,7 @@ struct Install {
   std::filesystem::path invoked_dir;               // the folder of the name it was called by (bin/), links not followed
   std::vector<std::filesystem::path> linked_dirs;  // where that name's chain of links leads, one after the other
   std::filesystem::path cache;                     // $XDG_CACHE_HOME/capbench or ~/.cache/capbench
+  std::filesystem::path llama_bench;               // for suites that name none; empty: looked for
 };
 
 Install find_install(std::string_view argv0);
@@ -28,7 +29,7 @@ std::filesystem::path models_folder(const Install& install);
 std::optional<std::filesystem::path> find_on_path(std::string_view name);
 
 // llama-bench for a suite. `wanted`: empty, a name, or a path relative to `suite_dir`. Empty means, in this order:
-// $CAPBENCH_LLAMA_BENCH, llama-bench on the PATH, the one that scripts/setup built.
+// install.llama_bench, $CAPBENCH_LLAMA_BENCH, llama-bench on the PATH, the one that scripts/setup built.
 Result<std::filesystem::path> find_llama_bench(const Install& install, const std::string& wanted,
                                                const std::filesystem::path& suite_dir);
 

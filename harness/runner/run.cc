@@ -66,7 +66,8 @@ class Run {
 
  private:
   Status choose_run();
-  Result<bool> is_of_this_shard(const schema::RunRecord& run);
+  Result<bool> may_go_on_with(const schema::RunRecord& run);
+  bool has_another_program(const std::vector<schema::TrialView>& trials) const;
   Status adopt(const schema::RunRecord& run);
   Status check_same_inputs(const std::vector<schema::TrialView>& earlier);
   Status lay_out(std::optional<std::int64_t> blocks);
@@ -156,7 +157,7 @@ Status Run::choose_run() {
     if (!runs) return std::move(runs).error();
     for (const schema::RunRecord& run : *runs) {
       if (run.machine_id != machine) continue;
-      auto ours = is_of_this_shard(run);
+      auto ours = may_go_on_with(run);
       if (!ours) return std::move(ours).error();
       if (!*ours) continue;
       if (auto s = adopt(run); !s) return s;
@@ -180,11 +181,14 @@ Status Run::choose_run() {
   return save_run_state("running");
 }
 
-// Whether a shard may go on with the run: nothing in it belongs to another. A whole run goes on with any.
-Result<bool> Run::is_of_this_shard(const schema::RunRecord& run) {
-  if (options_.shard.is_whole()) return true;
+// A shard goes on with a run that holds nothing of another shard, and a whole run with any; and, if so asked, only with
+// one of the same programs.
+Result<bool> Run::may_go_on_with(const schema::RunRecord& run) {
+  if (options_.shard.is_whole() && !options_.same_program_only) return true;
   auto trials = context_.journal.trials(run.id);
   if (!trials) return std::move(trials).error();
+  if (options_.same_program_only && has_another_program(*trials)) return false;
+  if (options_.shard.is_whole()) return true;
   std::vector<suite::PlannedTrial> plan = suite::make_plan(context_.suite, run.seed).trials;
   suite::keep_shard(context_.suite, options_.shard, plan);
   std::set<std::pair<std::string, std::int64_t>> ours;
@@ -194,6 +198,18 @@ Result<bool> Run::is_of_this_shard(const schema::RunRecord& run) {
   return std::all_of(trials->begin(), trials->end(), [&](const schema::TrialView& view) {
     const schema::TrialRecord& trial = view.trial;
     return ours.contains({trial.model + "/" + trial.workload + "/" + trial.arm, trial.block});
+  });
+}
+
+bool Run::has_another_program(const std::vector<schema::TrialView>& trials) const {
+  const auto& arms = context_.suite.arms;
+  return std::any_of(trials.begin(), trials.end(), [&](const schema::TrialView& view) {
+    const auto arm = std::find_if(arms.begin(), arms.end(), [&](const auto& a) { return a.name == view.trial.arm; });
+    if (arm == arms.end() || view.executable_sha256.empty()) return false;
+    return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+      const ArmInput* input = lane->arm_input(static_cast<std::size_t>(arm - arms.begin()));
+      return input != nullptr && input->executable_artifact.sha256 != view.executable_sha256;
+    });
   });
 }
 

@@ -20,6 +20,7 @@ namespace capbench::runner {
 
 struct RunOptions {
   bool resume = false;                // go on with the newest run of this suite on this machine
+  bool same_program_only = false;     // with resume: runs that began with another program are left alone, not errors
   std::string only;                   // glob over "MODEL/WORKLOAD/ARM"; empty: all
   suite::Shard shard;                 // the part of the plan to run
   std::optional<std::uint64_t> seed;  // of the order; a resumed run keeps its own
