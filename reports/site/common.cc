@@ -1,0 +1,128 @@
+// What several pages say alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "reports/site/pages.h"
+
+namespace capbench::site {
+namespace {
+
+std::string value_text(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Facts by name, those of objects as "a.b".
+void flatten(const nlohmann::json& json, const std::string& prefix, std::map<std::string, std::string>& facts) {
+  if (!json.is_object() && !(json.is_array() && !json.empty() && json.front().is_object())) {
+    facts[prefix] = value_text(json);
+    return;
+  }
+  std::size_t index = 0;
+  for (const auto& item : json.items()) {
+    const std::string name = json.is_array() ? std::to_string(index++) : item.key();
+    flatten(item.value(), prefix.empty() ? name : prefix + "." + name, facts);
+  }
+}
+
+std::map<std::string, std::string> facts_of(const std::string& text) {
+  std::map<std::string, std::string> facts;
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_object()) flatten(json, "", facts);
+  return facts;
+}
+
+std::string cut(const std::string& text) {
+  constexpr std::size_t kMost = 400;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
+}
+
+}  // namespace
+
+std::size_t parts_of(std::size_t rows, std::size_t rows_of_a_part) {
+  return std::max<std::size_t>(1, (rows + rows_of_a_part - 1) / rows_of_a_part);
+}
+
+Frame frame_of(const Site& site, std::string title, std::string active, std::string lead, std::string root) {
+  Frame frame;
+  frame.title = std::move(title);
+  frame.active = std::move(active);
+  frame.lead = std::move(lead);
+  frame.root = std::move(root);
+  frame.stamp = fmt::format("{} of {}, newest measured {}. Page made {} UTC by capbench from its store.",
+                            count_of(site.model.n_results, "result"), count_of(site.model.trials.size(), "trial"),
+                            site.model.newest_start.empty() ? "never" : esc(minute(site.model.newest_start)),
+                            esc(minute(site.model.read_at)));
+  return frame;
+}
+
+std::string model_text(const std::string& model, const std::string& kind) {
+  return kind == "twin" ? model + " (twin)" : model;
+}
+
+std::string trial_link(const Site& site, std::uint32_t trial, const std::string& root, std::string_view text) {
+  const std::string id = hex_of(site.model.trials[trial].id);
+  const std::string shown = text.empty() ? fmt::format("<code>{}</code>", id.substr(0, 12)) : esc(text);
+  if (!site.has_page(trial)) return fmt::format("<span title=\"not in this copy of the site\">{}</span>", shown);
+  return fmt::format("<a href=\"{}trial/{}.html\">{}</a>", root, id, shown);
+}
+
+std::string series_link(const Series& series, const std::string& root, const std::string& html) {
+  return fmt::format("<a href=\"{}history/{}.html\">{}</a>", root, series.id, html);
+}
+
+std::string series_text(const Site& site, const Series& series) {
+  const Model& m = site.model;
+  std::string text = model_text(m.text(series.key.model), m.text(series.key.model_kind)) + ", " +
+                     m.text(series.key.test) + ", " + m.text(series.key.mode);
+  const std::string& arm = m.text(series.key.arm);
+  if (!arm.empty() && arm != m.text(series.key.mode)) text += " (" + arm + ")";
+  return text;
+}
+
+std::uint32_t median_trial(const Cell& cell) {
+  std::vector<Measured> sorted = cell.measured;
+  std::sort(sorted.begin(), sorted.end(), [](const Measured& a, const Measured& b) {
+    return a.median_ts < b.median_ts || (a.median_ts == b.median_ts && a.trial < b.trial);
+  });
+  return sorted[(sorted.size() - 1) / 2].trial;
+}
+
+std::string environment_difference(const Site& site, const std::string& before, const std::string& after) {
+  if (before == after) return "<p>The environment is the same, fact by fact.</p>\n";
+  const auto a = site.model.environments.find(before);
+  const auto b = site.model.environments.find(after);
+  if (a == site.model.environments.end() || b == site.model.environments.end()) {
+    return "<p>One of the two environments is not known.</p>\n";
+  }
+  const std::map<std::string, std::string> old_facts = facts_of(a->second.json);
+  const std::map<std::string, std::string> new_facts = facts_of(b->second.json);
+  std::map<std::string, std::pair<std::string, std::string>> differing;
+  for (const auto& [name, value] : old_facts) {
+    const auto other = new_facts.find(name);
+    if (other == new_facts.end()) {
+      differing[name] = {value, ""};
+    } else if (other->second != value) {
+      differing[name] = {value, other->second};
+    }
+  }
+  for (const auto& [name, value] : new_facts) {
+    if (!old_facts.contains(name)) differing[name] = {"", value};
+  }
+  const auto shown = [&](const std::string& text) {
+    if (text.empty()) return std::string("<span class=\"soft\">not known</span>");
+    return esc(cut(site.options.redact ? site.options.redact(text) : text));
+  };
+  std::vector<TableRow> rows;
+  for (const auto& [name, values] : differing) {
+    rows.push_back({{esc(name)}, {shown(values.first)}, {shown(values.second)}});
+  }
+  return table("environment-difference", fmt::format("{} of {} facts differ", differing.size(), new_facts.size()),
+               {{"Fact", "text", ""}, {"Before", "wide", ""}, {"Here", "wide", ""}}, rows);
+}
+
+}  // namespace capbench::site

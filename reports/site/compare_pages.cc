@@ -1,0 +1,121 @@
+// Any two environments or builds, cell by cell. The page chooses; what each environment measured is a file of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reports/site/pages.h"
+
+namespace capbench::site {
+namespace {
+
+// Most builds of one environment that can be chosen: the newest.
+constexpr std::size_t kMostBuilds = 200;
+
+// Builds of each environment, the newest first.
+std::map<std::string, std::vector<Texts::Id>> builds_by_environment(const Model& model) {
+  std::map<std::string, std::map<Texts::Id, std::string>> newest;
+  for (const Cell& cell : model.cells) {
+    std::string& start = newest[model.text(cell.environment)][cell.build];
+    start = std::max(start, model.text(cell.first_started));
+  }
+  std::map<std::string, std::vector<Texts::Id>> builds;
+  for (const auto& [environment, starts] : newest) {
+    std::vector<std::pair<std::string, Texts::Id>> order;
+    for (const auto& [build, start] : starts) order.emplace_back(start, build);
+    std::sort(order.rbegin(), order.rend());
+    if (order.size() > kMostBuilds) order.resize(kMostBuilds);
+    for (const auto& [start, build] : order) builds[environment].push_back(build);
+  }
+  return builds;
+}
+
+std::string environment_text(const Model& model, const std::string& id) {
+  const auto found = model.environments.find(id);
+  if (found == model.environments.end()) return "environment not known";
+  const Environment& environment = found->second;
+  std::string text = environment.label;
+  if (!environment.chip.empty() && text.find(environment.chip) == std::string::npos) text += ", " + environment.chip;
+  if (!environment.system.empty()) text += ", " + environment.system;
+  return text + " (" + id.substr(0, 6) + ")";
+}
+
+}  // namespace
+
+std::string compare_page(const Site& site) {
+  const Model& model = site.model;
+  Json sides = Json::array();
+  for (const auto& [environment, builds] : builds_by_environment(model)) {
+    Json names = Json::array();
+    for (const Texts::Id build : builds) names.push_back(model.text(build));
+    sides.push_back({{"id", environment.empty() ? "unknown" : environment.substr(0, 16)},
+                     {"name", environment_text(model, environment)},
+                     {"builds", std::move(names)}});
+  }
+  std::string body;
+  if (sides.empty()) {
+    body = "<p>Nothing has been measured yet.</p>\n";
+  } else {
+    body =
+        "<section data-compare=\"compare-data\" aria-label=\"Comparison\">"
+        "<noscript><p>Choosing two sides needs scripts. Without them, the <a href=\"history.html\">history</a> of a "
+        "series "
+        "has every build and environment below one another.</p></noscript></section>\n" +
+        data_block("compare-data", {{"sides", std::move(sides)}});
+    body += fmt::format(
+        "<section aria-labelledby=\"notes\"><h2 id=\"notes\">How to read it</h2><ul class=\"notes\">\n"
+        "<li>Cells match if suite, model, workload, test, guest, mode and arm have the same names. What has no match "
+        "is "
+        "listed below the table.</li>\n"
+        "<li>A ratio's interval is made of the two medians' own 95 % intervals on the logarithmic scale (MOVER: Donner "
+        "and "
+        "Zou 2012); a side of a single process has none, and then neither has the ratio.</li>\n"
+        "<li>Two machines differ in more than what you look for. A comparison of treatments belongs on one machine: "
+        "see <a "
+        "href=\"speedup.html\">Speedup</a>.</li>\n"
+        "<li>The newest {} builds of each environment can be chosen.</li></ul></section>\n",
+        kMostBuilds);
+  }
+  return page(frame_of(site, "Compare", "compare.html", "Any two environments or builds, side by side."), body);
+}
+
+std::string compare_data(const Site& site, const std::string& environment) {
+  const Model& model = site.model;
+  std::map<Texts::Id, std::size_t> place;
+  Json texts = Json::array();
+  const auto index = [&](Texts::Id id) {
+    const auto [found, is_new] = place.try_emplace(id, texts.size());
+    if (is_new) texts.push_back(model.text(id));
+    return found->second;
+  };
+  Json cells = Json::array();
+  const auto builds = builds_by_environment(model);
+  const auto mine = builds.find(environment);
+  if (mine != builds.end()) {
+    const std::set<Texts::Id> chosen(mine->second.begin(), mine->second.end());
+    for (const Cell& cell : model.cells) {
+      if (model.text(cell.environment) != environment || !chosen.contains(cell.build)) continue;
+      const auto speed = estimate_of(cell);
+      if (!speed) continue;
+      const SeriesKey& key = model.series[cell.series].key;
+      Json row = Json::array();
+      for (const Texts::Id id :
+           {key.suite, key.model, key.model_kind, key.workload, key.test, key.guest, key.mode, key.arm, cell.build}) {
+        row.push_back(index(id));
+      }
+      row.push_back(speed->value);
+      row.push_back(speed->ci95 ? Json(speed->ci95->low) : Json());
+      row.push_back(speed->ci95 ? Json(speed->ci95->high) : Json());
+      row.push_back(cell.measured.size());
+      row.push_back(model.series[cell.series].id);
+      cells.push_back(std::move(row));
+    }
+  }
+  const std::string id = environment.empty() ? "unknown" : environment.substr(0, 16);
+  return fmt::format("capbenchData(\"{}\", {});\n", id,
+                     safe_json({{"texts", std::move(texts)}, {"cells", std::move(cells)}}));
+}
+
+}  // namespace capbench::site

@@ -1,0 +1,119 @@
+// Who measured what: chip x system x workload, and what nobody has measured yet.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "reports/site/pages.h"
+
+namespace capbench::site {
+namespace {
+
+constexpr std::size_t kMostWorkloads = 12;
+constexpr std::size_t kMostRows = 300;
+
+struct Square {
+  std::set<std::string> modes;
+  std::size_t results = 0;
+};
+
+struct Place {
+  std::string chip;
+  std::string system;
+  bool operator<(const Place& other) const { return std::tie(chip, system) < std::tie(other.chip, other.system); }
+};
+
+std::string square_html(const Square* square) {
+  if (square == nullptr) return "<span class=\"missing\">missing</span>";
+  std::string html = "<span class=\"marks\">";
+  for (const auto& [mode, letter] :
+       {std::pair(reports::kBareMetal, 'B'), std::pair(reports::kStock, 'S'), std::pair(reports::kUnlocked, 'U')}) {
+    const bool there = square->modes.contains(mode);
+    html += fmt::format("<abbr class=\"mark {} {}\" title=\"{}{}\">{}</abbr>", mode_class(mode),
+                        there ? "there" : "absent", mode, there ? "" : ": missing", letter);
+  }
+  const auto others = static_cast<std::size_t>(std::count_if(
+      square->modes.begin(), square->modes.end(), [](const std::string& m) { return mode_class(m) == "other"; }));
+  if (others > 0)
+    html += fmt::format("<abbr class=\"mark other there\" title=\"{} of the suite's own\">+{}</abbr>",
+                        count_of(others, "mode"), others);
+  return html + fmt::format("</span> <span class=\"range\">{}</span>", count_of(square->results, "result"));
+}
+
+}  // namespace
+
+std::string map_page(const Site& site) {
+  const Model& model = site.model;
+  std::map<std::string, std::size_t> results_of_workload;
+  std::map<Place, std::map<std::string, Square>> squares;
+  for (const Cell& cell : model.cells) {
+    const SeriesKey& key = model.series[cell.series].key;
+    const auto environment = model.environments.find(model.text(cell.environment));
+    Place place{"chip not known", "system not known"};
+    if (environment != model.environments.end()) {
+      if (!environment->second.chip.empty()) place.chip = environment->second.chip;
+      if (!environment->second.system.empty()) place.system = environment->second.system;
+    }
+    Square& square = squares[place][model.text(key.workload)];
+    square.modes.insert(model.text(key.mode));
+    square.results += cell.measured.size();
+    results_of_workload[model.text(key.workload)] += cell.measured.size();
+  }
+  std::vector<std::pair<std::size_t, std::string>> workloads;
+  for (const auto& [name, results] : results_of_workload) workloads.emplace_back(results, name);
+  std::sort(workloads.rbegin(), workloads.rend());
+  const std::size_t all_workloads = workloads.size();
+  if (workloads.size() > kMostWorkloads) workloads.resize(kMostWorkloads);
+  std::vector<Column> columns{{"Chip", "wide", ""}, {"System", "text", ""}};
+  for (const auto& [results, name] : workloads) columns.push_back({name.empty() ? "(no name)" : name, "text", ""});
+  std::vector<TableRow> rows;
+  std::vector<std::string> wanted;
+  for (const auto& [place, row] : squares) {
+    if (rows.size() < kMostRows) {
+      TableRow cells{{esc(place.chip)}, {esc(place.system)}};
+      for (const auto& [results, name] : workloads) {
+        const auto found = row.find(name);
+        cells.push_back({square_html(found == row.end() ? nullptr : &found->second),
+                         found == row.end() ? "0" : std::to_string(found->second.results)});
+      }
+      rows.push_back(std::move(cells));
+    }
+    for (const auto& [name, square] : row) {
+      std::string missing;
+      for (const char* mode : {reports::kBareMetal, reports::kStock, reports::kUnlocked}) {
+        if (!square.modes.contains(mode)) missing += (missing.empty() ? "" : " and ") + std::string(mode);
+      }
+      const bool has_one = square.modes.contains(reports::kStock) || square.modes.contains(reports::kUnlocked) ||
+                           square.modes.contains(reports::kBareMetal);
+      if (has_one && !missing.empty() && wanted.size() < 50) {
+        wanted.push_back(fmt::format("{}, {}: workload {} has no {}", place.chip, place.system, name, missing));
+      }
+    }
+  }
+  std::string body;
+  if (rows.empty()) {
+    body = "<p>Nothing has been measured yet.</p>\n";
+  } else {
+    body +=
+        "<p class=\"legend\"><abbr class=\"mark bare there\" title=\"bare-metal\">B</abbr> bare-metal <abbr "
+        "class=\"mark stock there\" title=\"stock\">S</abbr> stock <abbr class=\"mark unlocked there\" "
+        "title=\"unlocked\">U</abbr> unlocked; an outline is missing.</p>\n";
+    std::string caption = fmt::format("{} of {} workloads, the most measured first", workloads.size(), all_workloads);
+    if (squares.size() > rows.size()) caption += fmt::format("; {} of {} rows", rows.size(), squares.size());
+    body += table("map", caption, columns, rows, true);
+  }
+  if (!wanted.empty()) {
+    body += "<section aria-labelledby=\"wanted\"><h2 id=\"wanted\">Where help is wanted</h2>\n<ul class=\"notes\">\n";
+    for (const std::string& sentence : wanted) body += "<li>" + esc(sentence) + "</li>\n";
+    body +=
+        "</ul>\n<p>Run the suite on such a machine and send what it gives: <code>capbench run SUITE</code>, then "
+        "<code>capbench submit</code>.</p></section>\n";
+  }
+  return page(frame_of(site, "Map", "map.html",
+                       "Who measured what, chip by system and workload, and what nobody has measured yet."),
+              body);
+}
+
+}  // namespace capbench::site

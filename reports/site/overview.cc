@@ -1,0 +1,129 @@
+// The first page: what is here, what it comes to, what is new, what became slower.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "reports/site/pages.h"
+#include "reports/site/spec.h"
+
+namespace capbench::site {
+namespace {
+
+constexpr std::size_t kHeadlines = 12;
+constexpr std::size_t kNewest = 12;
+constexpr std::size_t kChanges = 12;
+
+std::string tile(std::string_view value, std::string_view name, std::string_view more = "") {
+  return fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd>{}</div>\n", name, value,
+                     more.empty() ? "" : fmt::format("<dd class=\"more\">{}</dd>", more));
+}
+
+// The largest ratio of each suite, machine and model, among those whose output is not known to be wrong and whose
+// treatment is not invalid; the largest first.
+std::vector<const reports::SpeedupRow*> headlines(const Model& model) {
+  std::map<std::tuple<std::string, std::string, std::string>, const reports::SpeedupRow*> best;
+  for (const reports::SpeedupRow& row : model.speedup.rows) {
+    if (!row.speedup || row.quality == "wrong" || row.treatment == "invalid") continue;
+    const reports::SpeedupRow*& place = best[{row.suite, row.machine_id, row.model}];
+    if (place == nullptr || place->speedup->value < row.speedup->value) place = &row;
+  }
+  std::vector<const reports::SpeedupRow*> rows;
+  for (const auto& [key, row] : best) rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto* a, const auto* b) { return a->speedup->value > b->speedup->value; });
+  if (rows.size() > kHeadlines) rows.resize(kHeadlines);
+  return rows;
+}
+
+std::string headline_section(const Site& site) {
+  const std::vector<const reports::SpeedupRow*> rows = headlines(site.model);
+  std::string html = "<section aria-labelledby=\"speedups\"><h2 id=\"speedups\">Unlocked over stock</h2>\n";
+  if (rows.empty()) return html + "<p>No suite here has both a stock and an unlocked arm that count.</p></section>\n";
+  std::vector<Ratio> ratios;
+  std::vector<TableRow> cells;
+  for (const reports::SpeedupRow* row : rows) {
+    const std::string name = model_text(row->model, row->model_kind) + ", " + row->test;
+    ratios.push_back(
+        {name + ", " + row->machine, row->treatment, row->speedup->value, row->speedup->ci95, row->speedup->interval});
+    cells.push_back({{esc(model_text(row->model, row->model_kind))},
+                     {esc(row->test)},
+                     {esc(row->machine)},
+                     {estimate(row->speedup, true), fmt::format("{}", row->speedup->value), "key"},
+                     {row->percent_of_bare_metal ? fmt::format("{:.1f} %", row->percent_of_bare_metal->value)
+                                                 : std::string("\xE2\x80\x93"),
+                      fmt::format("{}", row->percent_of_bare_metal ? row->percent_of_bare_metal->value : 0)},
+                     {badge(row->treatment, row->treatment == "proven" ? "good" : "warn") + " " +
+                      badge(row->quality, row->quality == "passed" ? "good" : "")}});
+  }
+  html +=
+      figure("headlines", "Speedups with their 95 % intervals, logarithmic",
+             ratios_spec(ratios, {"unlocked over stock", {"proven", "unproven"}, {"var(--unlocked)", "var(--other)"}}));
+  html += table("headline-table", "The largest ratio of each suite, machine and model, of the newest build",
+                {{"Model", "wide", ""},
+                 {"Test", "text", ""},
+                 {"Machine", "wide", ""},
+                 {"Speedup", "num", "median of trial medians, unlocked over stock"},
+                 {"Of bare metal", "num", "unlocked over bare metal"},
+                 {"Evidence", "text", "treatment; output compared with bare metal"}},
+                cells);
+  return html + "<p class=\"more\"><a href=\"speedup.html\">Every model and machine</a></p></section>\n";
+}
+
+std::string newest_section(const Site& site) {
+  std::string html = "<section aria-labelledby=\"newest\"><h2 id=\"newest\">Newest results</h2>\n";
+  std::vector<TableRow> rows;
+  for (const Run& run : site.model.runs) {
+    if (rows.size() == kNewest) break;
+    const std::string state = run.state == "complete" ? badge("complete", "good") : badge(run.state, "warn");
+    rows.push_back({{esc(run.suite)},
+                    {esc(site.model.machine_label(run.machine_id))},
+                    {esc(minute(run.started)), run.started},
+                    {count(run.trials), std::to_string(run.trials)},
+                    {count(run.not_counted), std::to_string(run.not_counted)},
+                    {state}});
+  }
+  if (rows.empty())
+    return html +
+           "<p>None yet. <code>capbench run</code> measures, <code>capbench import</code> reads what others "
+           "measured.</p></section>\n";
+  html += table("newest-table", "Runs, newest first",
+                {{"Suite", "wide", ""},
+                 {"Machine", "wide", ""},
+                 {"Started (UTC)", "text", ""},
+                 {"Trials", "num", "that count"},
+                 {"Not counted", "num", "failed, replaced, excluded or wrongly treated, each kept with its reason"},
+                 {"State", "text", ""}},
+                rows);
+  return html + "</section>\n";
+}
+
+}  // namespace
+
+std::string overview_page(const Site& site) {
+  const Model& model = site.model;
+  std::set<std::string> models;
+  for (const Series& series : model.series) models.insert(model.text(series.key.model));
+  std::string body = "<dl class=\"tiles\">\n";
+  body += tile(count(model.n_results), "results", "each a test of one process");
+  body += tile(count(model.trials.size()), "trials that count",
+               fmt::format("{} more are kept with their reason", count(model.n_not_counted)));
+  body +=
+      tile(count(model.machines.size()), "machines", fmt::format("{} environments", count(model.environments.size())));
+  body += tile(count(models.size()), "models", "");
+  body += tile(esc(day(model.newest_start)), "newest measurement", "");
+  body += "</dl>\n";
+  body += headline_section(site);
+  body += changes_section(site, kChanges);
+  body += newest_section(site);
+  return page(
+      frame_of(site, "Overview", "index.html",
+               "How fast llama.cpp runs on a machine, in a guest as it is shipped (<em>stock</em>), and in the same "
+               "guest when a shim lets it ask for what the hardware can do (<em>unlocked</em>)."),
+      body);
+}
+
+}  // namespace capbench::site

@@ -1,0 +1,106 @@
+// The pages: which there are, and each of them as text. `capbench site` writes them all, `capbench serve` makes the one
+// that is asked for; both come from here.
+#ifndef CAPBENCH_REPORTS_SITE_SITE_H_
+#define CAPBENCH_REPORTS_SITE_SITE_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "harness/stats/change_points.h"
+#include "reports/ablation.h"
+#include "reports/site/model.h"
+#include "schema/sqlite.h"
+#include "schema/store.h"
+
+namespace capbench::site {
+
+struct Options {
+  // Trials with a page of their own in a static copy: the newest, and those that a change is shown by. 0: every one.
+  std::size_t most_trials = 5000;
+  // What a page of raw output shows at most, bytes.
+  std::size_t most_raw = 64U << 10U;
+  // More trials of one suite than this and its ablation is left to `capbench report ablation`.
+  std::size_t most_ablation_trials = 20'000;
+  // Whether the API of `capbench serve` is there too, to link to.
+  bool served = false;
+  // Applied to raw output, arguments and environments before they are shown; empty: as they are.
+  std::function<std::string(std::string_view)> redact;
+};
+
+// One subject's ablation over all of its tests.
+struct Ablation {
+  std::string id;  // 16 hex digits
+  std::vector<reports::AblationRow> tests;
+};
+
+// Where a series became slower or faster.
+struct Change {
+  std::uint32_t series = 0;
+  stats::ChangePoint point;  // its indices are places in Series::cells
+};
+
+// Everything that pages are made from. Read once, then shared by any number of threads.
+struct Site {
+  Options options;
+  std::vector<std::filesystem::path> stores;
+  Model model;
+  std::vector<Change> changes;  // newest first
+  std::vector<Ablation> ablations;
+  std::vector<std::string> left_out;              // suites whose ablation is too large, sentences
+  std::unordered_set<std::uint32_t> trial_pages;  // empty: every trial has one
+  bool every_trial = true;
+
+  bool has_page(std::uint32_t trial) const { return every_trial || trial_pages.contains(trial); }
+};
+
+// Errors are the stores'.
+Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const Options& options);
+
+struct Connection {
+  schema::Store store;
+  schema::Database database;  // for queries that the store has no function for
+};
+
+// Connections for one thread, to the stores of a site in their order; opened when they are first needed.
+class Connections {
+ public:
+  explicit Connections(const std::vector<std::filesystem::path>& stores) : stores_(stores), open_(stores.size()) {}
+  Result<Connection*> at(std::size_t store);
+
+ private:
+  std::vector<std::filesystem::path> stores_;
+  std::vector<std::unique_ptr<Connection>> open_;
+};
+
+// Of every page, relative to the first: "index.html", "history/0123456789abcdef.html", ...; and of data for scripts.
+std::vector<std::string> page_paths(const Site& site);
+// Nothing if there is none of that path. HTML, or a script if the path ends in ".js".
+Result<std::optional<std::string>> render_page(const Site& site, Connections& connections, std::string_view path);
+
+// Files that are part of the program, the same for every site.
+struct Asset {
+  std::string_view path;  // "assets/style.css"
+  std::string_view type;  // media type
+  std::string_view bytes;
+};
+const std::vector<Asset>& assets();
+
+struct Written {
+  std::size_t pages = 0;
+  std::uint64_t bytes = 0;
+};
+// Writes every page and asset below `folder`, which is made if need be. A folder that holds other things is refused;
+// pages of an earlier site that are none now are removed.
+Result<Written> write_site(const Site& site, const std::filesystem::path& folder, unsigned threads);
+
+}  // namespace capbench::site
+
+#endif  // CAPBENCH_REPORTS_SITE_SITE_H_

@@ -1,0 +1,276 @@
+#include "reports/site/site.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "reports/read_speedup.h"
+#include "reports/site/html.h"
+#include "reports/site/pages.h"
+#include "schema/test_records.h"
+
+namespace capbench::site {
+namespace {
+
+namespace fs = std::filesystem;
+using schema::testing::Folder;
+using schema::testing::must;
+using schema::testing::Setting;
+
+constexpr const char* kEvil = "</script></td><script>alert('x')</script><img src=x onerror=y>\"'&\xE2\x80\xA8";
+
+// Builds one after another, each measured by three processes of every mode; from build `slower_from` on, unlocked takes
+// a quarter more time.
+void measure(schema::Store& store, Setting setting, int builds, int slower_from) {
+  for (int build = 0; build < builds; ++build) {
+    setting.run.id = "run-" + setting.environment.machine_id + "-" + std::to_string(build);
+    setting.run.started_at =
+        "2026-01-" + std::string(build < 9 ? "0" : "") + std::to_string(build + 1) + "T00:00:00.000Z";
+    ASSERT_TRUE(schema::testing::put(store, setting).ok());
+    for (const std::string mode : {"bare-metal", "stock", "unlocked"}) {
+      for (int block = 0; block < 3; ++block) {
+        const double speed = mode == "stock" ? 8 : mode == "unlocked" && build >= slower_from ? 1.25 : 1;
+        schema::TrialRecord trial =
+            schema::testing::trial(setting, mode, block, speed * (1 + 0.002 * block + 0.001 * (build % 3)));
+        trial.mode = mode;
+        trial.started_at = setting.run.started_at;
+        trial.status = "ok";
+        trial.treatment = "proven";
+        for (schema::ResultRecord& result : trial.results) result.build = "build " + std::to_string(build);
+        trial = schema::testing::named(trial);
+        const Status put = store.put_trial(trial, schema::testing::raw_stdout(block), schema::testing::raw_stderr());
+        ASSERT_TRUE(put.ok()) << to_string(put.error());
+      }
+    }
+  }
+}
+
+class SiteTest : public ::testing::Test {
+ protected:
+  fs::path made(const std::string& name, int builds, int slower_from = 1000) {
+    const fs::path path = folder_ / name;
+    schema::Store store = must(schema::Store::open(path, schema::OpenMode::kCreate));
+    measure(store, Setting{}, builds, slower_from);
+    return path;
+  }
+  static std::map<std::string, std::string> pages(const Site& site) {
+    std::map<std::string, std::string> all;
+    Connections connections(site.stores);
+    for (const std::string& path : page_paths(site)) {
+      const std::optional<std::string> page = must(render_page(site, connections, path));
+      EXPECT_TRUE(page.has_value()) << path;
+      all[path] = page.value_or("");
+    }
+    return all;
+  }
+  Folder folder_;
+};
+
+std::string resolved(const std::string& from, const std::string& link) {
+  return (fs::path(from).parent_path() / link).lexically_normal().string();
+}
+
+TEST_F(SiteTest, NumbersAreThoseOfTheSpeedupReport) {
+  const fs::path path = made("a.db", 2);
+  const Site site = must(read_site({path}, {}));
+  schema::Store store = must(schema::Store::open(path, schema::OpenMode::kReadOnly));
+  const reports::SpeedupReport report = must(reports::read_speedup(store, {}));
+  std::set<std::string> newest;
+  for (const reports::SpeedupRow& row : site.model.speedup.rows) {
+    EXPECT_EQ(row.build, "build 1");
+    newest.insert(row.test);
+    bool found = false;
+    for (const reports::SpeedupRow& other : report.rows) {
+      if (other.build != row.build || other.test != row.test) continue;
+      found = true;
+      ASSERT_TRUE(row.speedup && other.speedup);
+      EXPECT_EQ(row.speedup->value, other.speedup->value);
+      ASSERT_TRUE(row.speedup->ci95);
+      EXPECT_EQ(row.speedup->ci95->low, other.speedup->ci95->low);
+      EXPECT_EQ(row.speedup->ci95->high, other.speedup->ci95->high);
+      // What the history says of it.
+      for (const Series& series : site.model.series) {
+        const SeriesKey& key = series.key;
+        if (site.model.text(key.test) != row.test || site.model.text(key.mode) != "unlocked") continue;
+        const auto estimate = estimate_of(site.model.cells[series.cells.back()]);
+        ASSERT_TRUE(estimate);
+        EXPECT_DOUBLE_EQ(estimate->value, row.modes[2].stats->median.value);
+      }
+    }
+    EXPECT_TRUE(found) << row.test;
+  }
+  EXPECT_EQ(newest.size(), 2U);
+  EXPECT_EQ(site.model.n_results, 2U * 3 * 3 * 2);
+}
+
+TEST_F(SiteTest, AStepIsFoundWhereItIsAndShown) {
+  const Site site = must(read_site({made("a.db", 24, 14)}, {}));
+  ASSERT_EQ(site.changes.size(), 2U);  // pp512 and tg128 of mode unlocked
+  for (const Change& change : site.changes) {
+    EXPECT_EQ(site.model.text(site.model.series[change.series].key.mode), "unlocked");
+    EXPECT_EQ(change.point.index, 14U);
+    EXPECT_NEAR(change.point.ratio, 0.8, 0.01);
+  }
+  const std::map<std::string, std::string> all = pages(site);
+  EXPECT_NE(all.at("index.html").find("-20.0 %"), std::string::npos);
+  const Series& series = site.model.series[site.changes.front().series];
+  EXPECT_NE(all.at("history/" + series.id + ".html").find("-20.0 %"), std::string::npos);
+}
+
+TEST_F(SiteTest, EveryLinkLeadsToAPage) {
+  Options options;
+  for (const std::size_t most : {std::size_t{0}, std::size_t{4}}) {
+    options.most_trials = most;
+    const std::map<std::string, std::string> all =
+        pages(must(read_site({made(std::to_string(most) + ".db", 12, 6)}, options)));
+    std::set<std::string> known;
+    for (const auto& [path, text] : all) known.insert(path);
+    for (const Asset& asset : assets()) known.insert(std::string(asset.path));
+    const std::regex links("(?:href|src)=\"([^\"#]+)\"");
+    std::size_t trials = 0;
+    for (const auto& [path, text] : all) {
+      trials += path.starts_with("trial/") ? 1 : 0;
+      for (std::sregex_iterator at(text.begin(), text.end(), links), end; at != end; ++at) {
+        EXPECT_TRUE(known.contains(resolved(path, (*at)[1]))) << path << " links to " << (*at)[1];
+      }
+      EXPECT_EQ(text.find(" style="), std::string::npos) << path;
+      EXPECT_EQ(text.find("http://"), std::string::npos) << path;
+    }
+    EXPECT_EQ(trials, most == 0 ? 12U * 9 : 4U);
+  }
+}
+
+TEST_F(SiteTest, SpecificationsAreJsonWithoutAWayOut) {
+  const std::map<std::string, std::string> all = pages(must(read_site({made("a.db", 3)}, {})));
+  const std::regex blocks("<script type=\"application/json\" id=\"[a-z0-9-]+\">([^<]*)</script>");
+  std::size_t found = 0;
+  for (const auto& [path, text] : all) {
+    for (std::sregex_iterator at(text.begin(), text.end(), blocks), end; at != end; ++at) {
+      EXPECT_FALSE(nlohmann::json::parse((*at)[1].str(), nullptr, false).is_discarded()) << path;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 10U);
+}
+
+TEST_F(SiteTest, ForeignTextIsEscapedOnEveryPage) {
+  const fs::path path = folder_ / "evil.db";
+  {
+    schema::Store store = must(schema::Store::open(path, schema::OpenMode::kCreate));
+    Setting setting;
+    setting.environment.machine_label = kEvil;
+    setting.suite.name = kEvil;
+    ASSERT_TRUE(schema::testing::put(store, setting).ok());
+    for (int block = 0; block < 3; ++block) {
+      schema::TrialRecord trial = schema::testing::trial(setting, kEvil, block);
+      trial.arm = trial.mode = trial.workload = trial.model = trial.guest = trial.target = kEvil;
+      trial.argv = {kEvil};
+      trial.environment_set = {kEvil};
+      trial.flags = {kEvil};
+      trial.status = "ok";
+      for (schema::ResultRecord& result : trial.results) {
+        result.test = result.build = result.gpu_info = result.cpu_info = kEvil;
+      }
+      for (schema::CapabilityRecord& capability : trial.capabilities) {
+        capability.name = capability.requested = capability.observed = capability.source = kEvil;
+      }
+      ASSERT_TRUE(store.put_trial(schema::testing::named(trial), kEvil, kEvil).ok());
+    }
+  }
+  const Site site = must(read_site({path}, {}));
+  EXPECT_GT(site.model.n_results, 0U);
+  for (const auto& [name, text] : pages(site)) {
+    EXPECT_EQ(text.find("<script>"), std::string::npos) << name;
+    EXPECT_EQ(text.find("<img"), std::string::npos) << name;
+    EXPECT_EQ(text.find("</script></td>"), std::string::npos) << name;
+    if (!name.ends_with(".js")) continue;
+    EXPECT_EQ(text.find('<'), std::string::npos) << name;
+    EXPECT_EQ(text.find("\xE2\x80\xA8"), std::string::npos) << name;
+  }
+}
+
+TEST_F(SiteTest, WhatIsInTwoStoresCountsOnce) {
+  const fs::path one = made("one.db", 2);
+  const fs::path two = made("two.db", 3);
+  const Site site = must(read_site({one, two}, {}));
+  EXPECT_EQ(site.model.trials.size(), 3U * 9);
+  EXPECT_EQ(site.model.runs.size(), 3U);
+}
+
+TEST_F(SiteTest, RawOutputIsShownAsTheStoreIsToldTo) {
+  Options options;
+  options.most_raw = 10;
+  options.redact = [](std::string_view text) { return "<" + std::to_string(text.size()) + " bytes taken out>"; };
+  const Site site = must(read_site({made("a.db", 1)}, options));
+  Connections connections(site.stores);
+  const std::string page = must(trial_page(site, connections, 0)).value();
+  EXPECT_NE(page.find("&lt;10 bytes taken out&gt;"), std::string::npos);
+  EXPECT_NE(page.find("the first 10 are shown"), std::string::npos);
+}
+
+TEST_F(SiteTest, FilesAreWrittenAndOldOnesGo) {
+  const fs::path folder = folder_ / "site";
+  const Site site = must(read_site({made("a.db", 3)}, {}));
+  const Written written = must(write_site(site, folder, 2));
+  EXPECT_EQ(written.pages, page_paths(site).size());
+  const fs::path trial = folder / "trial" / (hex_of(site.model.trials[0].id) + ".html");
+  EXPECT_TRUE(fs::exists(trial));
+  EXPECT_TRUE(fs::exists(folder / "assets/app.js"));
+  Options fewer;
+  fewer.most_trials = 1;
+  const Site smaller = must(read_site(site.stores, fewer));
+  ASSERT_TRUE(write_site(smaller, folder, 1).ok());
+  std::size_t left = 0;
+  for (const auto& entry : fs::directory_iterator(folder / "trial")) left += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(left, 1U);
+}
+
+TEST_F(SiteTest, AFolderOfOtherThingsIsRefused) {
+  const Site site = must(read_site({made("a.db", 1)}, {}));
+  const fs::path folder = folder_ / "mine";
+  fs::create_directories(folder);
+  std::ofstream(folder / "thesis.txt") << "years of work";
+  const auto written = write_site(site, folder, 1);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+}
+
+TEST_F(SiteTest, AnEmptyStoreHasPagesToo) {
+  const fs::path path = folder_ / "empty.db";
+  { must(schema::Store::open(path, schema::OpenMode::kCreate)); }
+  const Site site = must(read_site({path}, {}));
+  EXPECT_GE(pages(site).size(), 8U);
+}
+
+TEST_F(SiteTest, UnknownPathsAreNone) {
+  const Site site = must(read_site({made("a.db", 1)}, {}));
+  Connections connections(site.stores);
+  for (const std::string path :
+       {"", "x.html", "speedup-2.html", "speedup-1.html", "speedup-01.html", "history-0.html", "trial/x.html",
+        "trial/.html", "history/../index.html", "compare/x.js", "index.html/", "/index.html"}) {
+    EXPECT_FALSE(must(render_page(site, connections, path)).has_value()) << path;
+  }
+  EXPECT_FALSE(must(render_page(site, connections, "trial/" + std::string(64, 'a') + ".html")).has_value());
+}
+
+TEST(SiteText, NumbersReadWell) {
+  EXPECT_EQ(number(36183.4), "36,183");
+  EXPECT_EQ(number(1234567.8), "1,234,568");
+  EXPECT_EQ(number(431.86), "431.9");
+  EXPECT_EQ(number(68.112), "68.11");
+  EXPECT_EQ(number(3.4148), "3.415");
+  EXPECT_EQ(number(std::nan("")), "\xE2\x80\x93");
+  EXPECT_EQ(times(19.82), "19.8\xC3\x97");
+  EXPECT_EQ(times(1.0042), "1.004\xC3\x97");
+  EXPECT_EQ(count(1000), "1,000");
+  EXPECT_EQ(count(999), "999");
+}
+
+}  // namespace
+}  // namespace capbench::site

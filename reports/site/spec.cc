@@ -1,0 +1,281 @@
+#include "reports/site/spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "reports/speedup.h"
+
+namespace capbench::site {
+namespace {
+
+constexpr std::string_view kSchema = "https://vega.github.io/schema/vega-lite/v6.json";
+
+Json start() {
+  return {{"$schema", kSchema}, {"width", "container"}};
+}
+
+void add_interval(Json& datum, const std::optional<reports::Interval>& interval) {
+  if (!interval) return;
+  datum["lo"] = interval->low;
+  datum["hi"] = interval->high;
+}
+
+std::string interval_text(const reports::Estimate& estimate) {
+  if (!estimate.ci95) return "no interval: " + estimate.interval;
+  return fmt::format("{} to {} ({})", number(estimate.ci95->low), number(estimate.ci95->high), estimate.interval);
+}
+
+Json mode_scale() {
+  return {{"domain", {reports::kBareMetal, reports::kStock, reports::kUnlocked, "other"}},
+          {"range", {"var(--bare)", "var(--stock)", "var(--unlocked)", "var(--other)"}}};
+}
+
+std::string mode_group(const std::string& mode) {
+  return mode_class(mode) == "other" ? "other" : mode;
+}
+
+Json row_axis() {
+  return {{"title", nullptr}, {"labelLimit", 260}, {"ticks", false}, {"domain", false}, {"labelPadding", 8}};
+}
+
+Json value_axis(const std::string& title) {
+  return {{"title", title}, {"tickCount", 6}};
+}
+
+}  // namespace
+
+Json bars_spec(const std::vector<Bar>& bars) {
+  Json values = Json::array();
+  Json order = Json::array();
+  for (const Bar& bar : bars) {
+    Json datum{{"row", bar.row},
+               {"mode", mode_group(bar.mode)},
+               {"name", bar.mode},
+               {"speed", bar.speed.value},
+               {"interval", interval_text(bar.speed)}};
+    if (!bar.link.empty()) datum["link"] = bar.link;
+    add_interval(datum, bar.speed.ci95);
+    values.push_back(std::move(datum));
+    if (std::find(order.begin(), order.end(), bar.row) == order.end()) order.push_back(bar.row);
+  }
+  const Json modes = {reports::kBareMetal, reports::kStock, reports::kUnlocked, "other"};
+  const Json tooltip = {{{"field", "row"}, {"title", "row"}},
+                        {{"field", "name"}, {"title", "mode"}},
+                        {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens/s"}, {"format", ",.4r"}},
+                        {{"field", "interval"}, {"title", "95 %"}}};
+  Json spec = start();
+  spec["height"] = {{"step", 9}};
+  spec["data"] = {{"values", std::move(values)}};
+  spec["encoding"] = {{"y",
+                       {{"field", "row"},
+                        {"type", "nominal"},
+                        {"sort", std::move(order)},
+                        {"scale", {{"paddingInner", 0.35}, {"paddingOuter", 0.2}}},
+                        {"axis", row_axis()}}},
+                      {"yOffset", {{"field", "mode"}, {"sort", modes}}},
+                      {"tooltip", tooltip}};
+  spec["layer"] =
+      Json::array({{{"mark", {{"type", "bar"}, {"cornerRadiusEnd", 1.5}}},
+                    {"encoding",
+                     {{"x", {{"field", "speed"}, {"type", "quantitative"}, {"axis", value_axis("tokens per second")}}},
+                      {"color",
+                       {{"field", "mode"},
+                        {"type", "nominal"},
+                        {"scale", mode_scale()},
+                        {"legend", {{"title", nullptr}, {"orient", "top"}, {"values", modes}}}}},
+                      {"href", {{"field", "link"}, {"type", "nominal"}}}}}},
+                   {{"mark", {{"type", "rule"}, {"color", "var(--ink)"}, {"strokeWidth", 1.4}}},
+                    {"encoding", {{"x", {{"field", "lo"}, {"type", "quantitative"}}}, {"x2", {{"field", "hi"}}}}}}});
+  return spec;
+}
+
+Json ratios_spec(const std::vector<Ratio>& ratios, const RatioStyle& style) {
+  Json values = Json::array();
+  Json order = Json::array();
+  for (const Ratio& ratio : ratios) {
+    Json datum{{"row", ratio.row}, {"group", ratio.group}, {"ratio", ratio.value}, {"note", ratio.note}};
+    add_interval(datum, ratio.interval);
+    values.push_back(std::move(datum));
+    if (std::find(order.begin(), order.end(), ratio.row) == order.end()) order.push_back(ratio.row);
+  }
+  Json spec = start();
+  spec["height"] = {{"step", style.groups.size() > 1 ? 13 : 22}};
+  spec["data"] = {{"values", std::move(values)}};
+  const Json x = {{"field", "ratio"},
+                  {"type", "quantitative"},
+                  {"scale", {{"type", "log"}, {"zero", false}, {"nice", true}}},
+                  {"axis", {{"title", style.title}, {"tickCount", 6}, {"format", ".4~g"}}}};
+  Json layers = Json::array();
+  if (style.margin > 0) {
+    layers.push_back({{"data", {{"values", Json::array({{{"a", 1 - style.margin}, {"b", 1 / (1 - style.margin)}}})}}},
+                      {"mark", {{"type", "rect"}, {"color", "var(--line)"}, {"opacity", 0.55}}},
+                      {"encoding", {{"x", {{"field", "a"}, {"type", "quantitative"}}}, {"x2", {{"field", "b"}}}}}});
+  }
+  layers.push_back({{"data", {{"values", Json::array({{{"one", 1}}})}}},
+                    {"mark", {{"type", "rule"}, {"color", "var(--soft)"}, {"strokeDash", {3, 3}}}},
+                    {"encoding", {{"x", {{"field", "one"}, {"type", "quantitative"}}}}}});
+  const Json y = {{"field", "row"}, {"type", "nominal"}, {"sort", std::move(order)}, {"axis", row_axis()}};
+  const Json offset = {{"field", "group"}, {"sort", style.groups}};
+  const Json colour = {{"field", "group"},
+                       {"type", "nominal"},
+                       {"scale", {{"domain", style.groups}, {"range", style.colours}}},
+                       {"legend", {{"title", nullptr}, {"orient", "top"}}}};
+  const Json tooltip = {{{"field", "row"}, {"title", "row"}},
+                        {{"field", "group"}, {"title", "what"}},
+                        {{"field", "ratio"}, {"type", "quantitative"}, {"title", "ratio"}, {"format", ".4r"}},
+                        {{"field", "lo"}, {"type", "quantitative"}, {"title", "from"}, {"format", ".4r"}},
+                        {{"field", "hi"}, {"type", "quantitative"}, {"title", "to"}, {"format", ".4r"}},
+                        {{"field", "note"}, {"title", "note"}}};
+  Json with_offset{{"y", y}, {"color", colour}, {"tooltip", tooltip}};
+  if (style.groups.size() > 1) with_offset["yOffset"] = offset;
+  Json line = with_offset;
+  line["x"] = {{"field", "lo"}, {"type", "quantitative"}, {"scale", {{"type", "log"}, {"zero", false}}}};
+  line["x2"] = {{"field", "hi"}};
+  Json dot = with_offset;
+  dot["x"] = x;
+  layers.push_back({{"mark", {{"type", "rule"}, {"strokeWidth", 2}}}, {"encoding", std::move(line)}});
+  layers.push_back(
+      {{"mark", {{"type", "point"}, {"filled", true}, {"size", 55}, {"opacity", 1}}}, {"encoding", std::move(dot)}});
+  spec["layer"] = std::move(layers);
+  return spec;
+}
+
+Json arms_spec(const std::vector<ArmPoint>& arms) {
+  Json values = Json::array();
+  Json order = Json::array();
+  for (const ArmPoint& arm : arms) {
+    Json datum{{"arm", arm.arm},
+               {"mode", mode_group(arm.mode)},
+               {"speed", arm.speed.value},
+               {"interval", interval_text(arm.speed)}};
+    add_interval(datum, arm.speed.ci95);
+    values.push_back(std::move(datum));
+    order.push_back(arm.arm);
+  }
+  Json spec = start();
+  spec["height"] = {{"step", 20}};
+  spec["params"] = Json::array({{{"name", "chosen"}, {"value", ""}}});
+  spec["data"] = {{"values", std::move(values)}};
+  const Json chosen = "datum.arm === chosen";
+  spec["encoding"] = {
+      {"y", {{"field", "arm"}, {"type", "nominal"}, {"sort", std::move(order)}, {"axis", row_axis()}}},
+      {"color",
+       {{"field", "mode"},
+        {"type", "nominal"},
+        {"scale", mode_scale()},
+        {"legend", {{"title", nullptr}, {"orient", "top"}}}}},
+      {"opacity", {{"condition", {{"test", "chosen === '' || datum.arm === chosen"}, {"value", 1}}}, {"value", 0.4}}},
+      {"tooltip",
+       {{{"field", "arm"}, {"title", "arm"}},
+        {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens/s"}, {"format", ",.4r"}},
+        {{"field", "interval"}, {"title", "95 %"}}}}};
+  spec["layer"] =
+      Json::array({{{"mark", {{"type", "rule"}, {"strokeWidth", 2}}},
+                    {"encoding", {{"x", {{"field", "lo"}, {"type", "quantitative"}}}, {"x2", {{"field", "hi"}}}}}},
+                   {{"mark", {{"type", "point"}, {"filled", true}}},
+                    {"encoding",
+                     {{"x",
+                       {{"field", "speed"},
+                        {"type", "quantitative"},
+                        {"scale", {{"zero", true}}},
+                        {"axis", value_axis("tokens per second")}}},
+                      {"size", {{"condition", {{"test", chosen}, {"value", 190}}}, {"value", 50}}}}}}});
+  return spec;
+}
+
+Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<HistorySegment>& segments,
+                  const std::vector<HistoryChange>& changes) {
+  Json values = Json::array();
+  for (const HistoryPoint& point : points) {
+    Json datum{{"order", point.order},
+               {"build", point.build},
+               {"system", point.system},
+               {"date", point.date},
+               {"speed", point.speed.value},
+               {"trials", point.trials},
+               {"interval", interval_text(point.speed)}};
+    if (!point.link.empty()) datum["link"] = point.link;
+    add_interval(datum, point.speed.ci95);
+    values.push_back(std::move(datum));
+  }
+  Json levels = Json::array();
+  for (const HistorySegment& segment : segments) {
+    if (segment.to >= points.size()) continue;
+    levels.push_back({{"from", segment.from},
+                      {"to", segment.to},
+                      {"level", segment.level},
+                      {"date", points[segment.from].date},
+                      {"until", points[segment.to].date}});
+  }
+  Json lines = Json::array();
+  for (const HistoryChange& change : changes) {
+    if (change.order >= points.size()) continue;
+    lines.push_back({{"order", change.order},
+                     {"date", points[change.order].date},
+                     {"kind", change.slower ? "slower" : "faster"},
+                     {"text", change.text}});
+  }
+  Json spec = start();
+  spec["height"] = 320;
+  // The scripts put the axis there: "order" with labels of builds or systems, or "date".
+  const Json x = {{"field", "order"},
+                  {"type", "quantitative"},
+                  {"scale", {{"nice", false}, {"padding", 14}}},
+                  {"axis", {{"title", nullptr}, {"labelAngle", -35}, {"labelOverlap", true}, {"labelLimit", 110}}}};
+  const Json y = {{"field", "speed"},
+                  {"type", "quantitative"},
+                  {"scale", {{"zero", false}, {"padding", 16}}},
+                  {"axis", {{"title", "tokens per second"}, {"tickCount", 6}}}};
+  Json layers = Json::array();
+  if (!lines.empty()) {
+    layers.push_back({{"data", {{"values", std::move(lines)}}},
+                      {"mark", {{"type", "rule"}, {"strokeWidth", 2}, {"strokeDash", {5, 3}}}},
+                      {"encoding",
+                       {{"x", x},
+                        {"color",
+                         {{"field", "kind"},
+                          {"type", "nominal"},
+                          {"scale", {{"domain", {"slower", "faster"}}, {"range", {"var(--bad)", "var(--good)"}}}},
+                          {"legend", {{"title", nullptr}, {"orient", "top"}}}}},
+                        {"tooltip", Json::array({{{"field", "text"}, {"title", "change"}}})}}}});
+  }
+  if (!levels.empty()) {
+    layers.push_back({{"data", {{"values", std::move(levels)}}},
+                      {"mark", {{"type", "rule"}, {"strokeWidth", 7}, {"opacity", 0.22}, {"color", "var(--unlocked)"}}},
+                      {"encoding",
+                       {{"x", {{"field", "from"}, {"type", "quantitative"}}},
+                        {"x2", {{"field", "to"}}},
+                        {"y", {{"field", "level"}, {"type", "quantitative"}}}}}});
+  }
+  layers.push_back({{"mark", {{"type", "line"}, {"color", "var(--soft)"}, {"strokeWidth", 1}}},
+                    {"encoding", {{"x", x}, {"y", y}, {"order", {{"field", "order"}, {"type", "quantitative"}}}}}});
+  layers.push_back(
+      {{"mark", {{"type", "rule"}, {"color", "var(--unlocked)"}, {"strokeWidth", 1.5}}},
+       {"encoding", {{"x", x}, {"y", {{"field", "lo"}, {"type", "quantitative"}}}, {"y2", {{"field", "hi"}}}}}});
+  layers.push_back({{"mark",
+                     {{"type", "point"},
+                      {"filled", true},
+                      {"size", 60},
+                      {"opacity", 1},
+                      {"color", "var(--unlocked)"},
+                      {"cursor", "pointer"}}},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"href", {{"field", "link"}, {"type", "nominal"}}},
+                      {"tooltip",
+                       {{{"field", "build"}, {"title", "build"}},
+                        {{"field", "system"}, {"title", "system"}},
+                        {{"field", "date"}, {"title", "measured"}},
+                        {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens/s"}, {"format", ",.4r"}},
+                        {{"field", "interval"}, {"title", "95 %"}},
+                        {{"field", "trials"}, {"title", "trials"}}}}}}});
+  spec["data"] = {{"values", std::move(values)}};
+  spec["layer"] = std::move(layers);
+  return spec;
+}
+
+}  // namespace capbench::site

@@ -1,0 +1,164 @@
+// Models x machines: stock, unlocked and bare metal side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reports/flags_text.h"
+#include "reports/site/pages.h"
+#include "reports/site/spec.h"
+#include "reports/text.h"
+
+namespace capbench::site {
+namespace {
+
+using reports::ModeSummary;
+using reports::SpeedupRow;
+
+// Most rows of one figure: more bars than this cannot be told apart.
+constexpr std::size_t kFigureRows = 30;
+
+const ModeSummary* mode_of(const SpeedupRow& row, std::string_view mode) {
+  const auto found =
+      std::find_if(row.modes.begin(), row.modes.end(), [&](const ModeSummary& one) { return one.mode == mode; });
+  return found == row.modes.end() ? nullptr : &*found;
+}
+
+TableCell speed_cell(const SpeedupRow& row, std::string_view mode) {
+  const ModeSummary* summary = mode_of(row, mode);
+  if (summary == nullptr || !summary->stats) {
+    std::string why = "not measured";
+    for (const reports::NotOk& bad : row.not_ok) {
+      if (bad.mode == mode) why = fmt::format("{} {}", bad.count, bad.status);
+    }
+    return {fmt::format("<span class=\"soft\">{}</span>", esc(why)), "0"};
+  }
+  return {estimate(summary->stats->median) +
+              fmt::format(" <span class=\"range\">{}</span>", esc(count_of(summary->stats->n_trials, "trial"))),
+          fmt::format("{}", summary->stats->median.value)};
+}
+
+std::string evidence(const SpeedupRow& row) {
+  std::string html = badge(row.treatment, row.treatment == "proven"    ? "good"
+                                          : row.treatment == "invalid" ? "bad"
+                                                                       : "warn");
+  html += ' ';
+  html += badge(row.quality, row.quality == "passed" ? "good" : row.quality == "wrong" ? "bad" : "");
+  if (!row.flags.empty()) {
+    html += "<details class=\"flags\"><summary>" + count_of(row.flags.size(), "flag") + "</summary><ul>";
+    for (const std::string& flag : row.flags) html += "<li>" + esc(flag) + "</li>";
+    for (const std::string& note : row.notes) html += "<li>" + esc(note) + "</li>";
+    html += "</ul></details>";
+  }
+  return html;
+}
+
+struct Part {
+  std::vector<const SpeedupRow*> rows;
+  bool one_machine = true;
+};
+
+std::string figure_row(const SpeedupRow& row, bool one_machine) {
+  std::string text = model_text(row.model, row.model_kind) + ", " + row.test;
+  if (!row.workload.empty()) text += " (" + row.workload + ")";
+  if (!one_machine) text += ", " + row.machine;
+  if (row.arms_shown) {
+    for (const ModeSummary& mode : row.modes) {
+      if (mode.mode == reports::kUnlocked && !mode.arm.empty()) text += ", " + mode.arm;
+    }
+  }
+  return text;
+}
+
+std::string bars_figure(const Part& part, bool generation) {
+  std::vector<Bar> bars;
+  std::size_t rows = 0;
+  for (const SpeedupRow* row : part.rows) {
+    if ((row->n_gen > 0 && row->n_prompt == 0) != generation || rows == kFigureRows) continue;
+    bool any = false;
+    for (const ModeSummary& mode : row->modes) {
+      if (!mode.stats || !reports::is_core_mode(mode.mode)) continue;
+      bars.push_back({figure_row(*row, part.one_machine), mode.mode, mode.stats->median, ""});
+      any = true;
+    }
+    rows += any ? 1 : 0;
+  }
+  if (bars.empty()) return "";
+  return figure(generation ? "bars-generation" : "bars-prompt",
+                generation ? "Generation, tokens per second with 95 % intervals"
+                           : "Prompt processing, tokens per second with 95 % intervals",
+                bars_spec(bars));
+}
+
+std::string notes_section(const Part& part) {
+  std::set<std::string> flags;
+  for (const SpeedupRow* row : part.rows) flags.insert(row->flags.begin(), row->flags.end());
+  std::string html =
+      "<section aria-labelledby=\"notes\"><h2 id=\"notes\">How to read it</h2>\n<ul class=\"notes\">\n"
+      "<li>A mode's number is the median over its trials of each trial's median; one trial is one fresh process.</li>\n"
+      "<li>An interval is between trials where there are several. \"within one process\" says nothing about the next "
+      "process.</li>\n"
+      "<li>Only the newest build of each suite on each machine is here; older ones are in the <a "
+      "href=\"history.html\">history</a>.</li>\n"
+      "<li>Modes of a suite's own, such as the arms of an ablation, are on the page of that <a "
+      "href=\"ablation.html\">ablation</a>.</li>\n";
+  for (const std::string& sentence : reports::flag_explanations(flags)) html += "<li>" + esc(sentence) + "</li>\n";
+  return html + "</ul></section>\n";
+}
+
+}  // namespace
+
+std::string speedup_page(const Site& site, std::size_t part_number) {
+  const std::vector<SpeedupRow>& all = site.model.speedup.rows;
+  Part part;
+  const std::size_t first = (part_number - 1) * kSpeedupRows;
+  for (std::size_t i = first; i < std::min(all.size(), first + kSpeedupRows); ++i) {
+    part.rows.push_back(&all[i]);
+    part.one_machine = part.one_machine && all[i].machine == all[first].machine;
+  }
+  std::string body = pager("speedup", part_number, speedup_parts(site));
+  body += bars_figure(part, false) + bars_figure(part, true);
+  std::vector<TableRow> rows;
+  for (const SpeedupRow* row : part.rows) {
+    std::string about = esc(model_text(row->model, row->model_kind));
+    about += fmt::format("<span class=\"range\">{}</span>", esc(row->suite + ", " + row->workload));
+    std::string machine = esc(row->machine);
+    machine += fmt::format("<span class=\"range\">{}</span>",
+                           esc(row->build + (row->guest.empty() ? "" : ", guest: " + row->guest)));
+    const double percent = row->percent_of_bare_metal ? row->percent_of_bare_metal->value : 0;
+    rows.push_back({{about, row->model},
+                    {esc(row->test.empty() ? "(no result)" : row->test)},
+                    {machine, row->machine},
+                    speed_cell(*row, reports::kBareMetal),
+                    speed_cell(*row, reports::kStock),
+                    speed_cell(*row, reports::kUnlocked),
+                    {estimate(row->speedup, true), fmt::format("{}", row->speedup ? row->speedup->value : 0), "key"},
+                    {percent > 0 ? fmt::format("<span class=\"value\">{:.1f} %</span> {}", percent,
+                                               range(row->percent_of_bare_metal->ci95))
+                                 : std::string("<span class=\"soft\">\xE2\x80\x93</span>"),
+                     fmt::format("{}", percent)},
+                    {evidence(*row), row->treatment}});
+  }
+  if (rows.empty()) {
+    body += "<p>Nothing has been measured yet.</p>\n";
+  } else {
+    body += table("speedup", "Tokens per second of each mode, and what unlocking is worth",
+                  {{"Model", "wide", ""},
+                   {"Test", "text", "as llama-bench names it"},
+                   {"Machine", "wide", ""},
+                   {"bare-metal", "num", "no guest, no shim"},
+                   {"stock", "num", "the guest as it is shipped"},
+                   {"unlocked", "num", "the same guest, with the shim"},
+                   {"Speedup", "num", "unlocked over stock, with its 95 % interval"},
+                   {"Of bare metal", "num", "unlocked over bare metal"},
+                   {"Evidence", "text", "whether the treatment was proven, and the output checked"}},
+                  rows, true);
+  }
+  body += notes_section(part);
+  return page(frame_of(site, "Speedup", "speedup.html",
+                       "Every model on every machine: <span class=\"mode bare\">bare-metal</span>, <span class=\"mode "
+                       "stock\">stock</span> and <span class=\"mode unlocked\">unlocked</span>."),
+              body);
+}
+
+}  // namespace capbench::site
