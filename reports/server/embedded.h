@@ -7,7 +7,6 @@
 namespace capbench::server {
 
 extern const std::string_view kOpenApi;  // openapi.json
-extern const std::string_view kStyle;    // style.css
 
 }  // namespace capbench::server
 

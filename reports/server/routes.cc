@@ -49,8 +49,7 @@ std::optional<std::vector<std::string>> captures(const std::vector<std::string_v
 
 std::span<const Route> routes() {
   static const std::vector<Route> kRoutes{
-      {"GET", "/", Resource::kHome, {}},
-      {"GET", "/style.css", Resource::kStyle, {}},
+      {"GET", "/", Resource::kPage, {}},
       {"GET", "/healthz", Resource::kHealth, {}},
       {"GET", "/metrics", Resource::kMetrics, {}},
       {"GET", "/api/v1/openapi.json", Resource::kOpenApi, {}},
@@ -72,6 +71,9 @@ std::span<const Route> routes() {
       {"GET", "/api/v1/raw/{sha256}", Resource::kRaw, {}},
       {"GET", "/api/v1/reports/{kind}", Resource::kReport, {"suite", "format"}},
       {"GET", "/api/v1/bundles", Resource::kBundles, {"limit", "cursor", "signer", "tier", "withdrawn"}},
+      // Last: everything above is none of these.
+      {"GET", "/{page}", Resource::kPage, {}},
+      {"GET", "/{folder}/{page}", Resource::kPage, {}},
   };
   return kRoutes;
 }
@@ -86,10 +88,11 @@ Matched match(std::string_view method, std::string_view path) {
     if (!captured) continue;
     const std::string_view offered = candidate.route->method;
     if (offered == method) return {candidate.route, std::move(*captured), {}};
-    if (offered == "GET" && method == "HEAD") {
+    if (offered == "GET" && method == "HEAD" && as_get == nullptr) {
       as_get = candidate.route;
       get_captured = std::move(*captured);
     }
+    if (std::find(found.allowed.begin(), found.allowed.end(), offered) != found.allowed.end()) continue;
     found.allowed.push_back(offered);
     if (offered == "GET") found.allowed.emplace_back("HEAD");
   }

@@ -10,8 +10,7 @@
 namespace capbench::server {
 
 enum class Resource {
-  kHome,
-  kStyle,
+  kPage,
   kHealth,
   kMetrics,
   kOpenApi,

@@ -46,13 +46,14 @@ std::string media_type(std::string_view field) {
 }  // namespace
 
 std::vector<http::Field> security_fields() {
-  return {{"Content-Security-Policy",
-           "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
-           "frame-ancestors 'none'"},
-          {"X-Content-Type-Options", "nosniff"},
-          {"X-Frame-Options", "DENY"},
-          {"Referrer-Policy", "no-referrer"},
-          {"Cross-Origin-Opener-Policy", "same-origin"}};
+  return {
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+       "frame-ancestors 'none'"},
+      {"X-Content-Type-Options", "nosniff"},
+      {"X-Frame-Options", "DENY"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Cross-Origin-Opener-Policy", "same-origin"}};
 }
 
 Result<std::unique_ptr<Service>> Service::open(Options options) {
@@ -77,7 +78,12 @@ Service::Service(Options options, std::unique_ptr<Readers> readers, std::unique_
       read_rate_(options_.reads),
       opening_(options_.opening_bytes),
       openapi_(std::make_shared<const Made>(compressed(make("application/json", std::string(kOpenApi))))),
-      style_(std::make_shared<const Made>(compressed(make("text/css; charset=utf-8", std::string(kStyle))))) {}
+      site_pages_(options_.db, options_.log) {
+  for (const site::Asset& asset : site::assets()) {
+    assets_["/" + std::string(asset.path)] =
+        std::make_shared<const Made>(compressed(make(std::string(asset.type), std::string(asset.bytes))));
+  }
+}
 
 std::string Service::client_address(const http::Head& head, std::string_view peer) const {
   if (!options_.trust_proxy) return client_key(peer);
@@ -223,8 +229,8 @@ http::Reply Service::handle(http::Request& request) {
 
 http::Reply Service::dispatch(Call& call) {
   switch (call.matched.route->resource) {
-    case Resource::kStyle:
-      return fixed(call, style_);
+    case Resource::kPage:
+      return page(call);
     case Resource::kOpenApi:
       return fixed(call, openapi_);
     case Resource::kHealth:
@@ -250,7 +256,6 @@ http::Reply Service::dispatch(Call& call) {
     case Resource::kEnvironment:
     case Resource::kTrial:
       return one(call);
-    case Resource::kHome:
     case Resource::kSuites:
     case Resource::kMachines:
     case Resource::kTrials:

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "reports/server/readers.h"
 #include "reports/server/reply_cache.h"
 #include "reports/server/routes.h"
+#include "reports/server/site_pages.h"
 #include "reports/server/uploads.h"
 
 namespace capbench::server {
@@ -29,7 +31,7 @@ namespace capbench::server {
 inline constexpr std::size_t kReadLane = 0;
 inline constexpr std::size_t kSubmissionLane = 1;
 
-// Fields of every reply: no script, nothing from elsewhere, no framing.
+// Fields of every reply: no script but the site's own files, nothing from elsewhere, no framing.
 std::vector<http::Field> security_fields();
 
 class Service {
@@ -70,6 +72,7 @@ class Service {
   http::Reply raw(const Call& call);
   http::Reply archive(const Call& call);
   http::Reply report(const Call& call);
+  http::Reply page(const Call& call);
   http::Reply fixed(const Call& call, const MadePtr& made) const;
 
   // Writes, in service_submit.cc.
@@ -90,7 +93,8 @@ class Service {
   Budget opening_;
   Metrics metrics_;
   MadePtr openapi_;
-  MadePtr style_;
+  std::map<std::string, MadePtr, std::less<>> assets_;  // by path
+  SitePages site_pages_;
   std::mutex report_turn_;          // one report at a time: each holds many trials
   std::atomic<int> reporters_ = 0;  // who makes one or waits for it
   std::function<std::string()> more_metrics_;

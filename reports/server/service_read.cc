@@ -7,7 +7,6 @@
 #include "base/digest.h"
 #include "reports/render.h"
 #include "reports/server/call.h"
-#include "reports/server/home.h"
 #include "reports/server/http/problem.h"
 #include "reports/server/service.h"
 
@@ -207,8 +206,6 @@ http::Reply Service::list(const Call& call) {
     return std::optional<std::string>(std::move(*body));
   };
   switch (call.matched.route->resource) {
-    case Resource::kHome:
-      return cached(call, "text/html; charset=utf-8", [&](Reader& reader) { return some(home_page(reader)); });
     case Resource::kSuites:
       return cached(call, "application/json",
                     [&](Reader& reader) { return some(suites_page(reader, page, text("name"))); });
@@ -245,6 +242,41 @@ http::Reply Service::one(const Call& call) {
         return trial_document(reader, id);
     }
   });
+}
+
+http::Reply Service::page(const Call& call) {
+  const std::string& asked = call.request.head.path;
+  if (const auto asset = assets_.find(asked); asset != assets_.end()) return fixed(call, asset->second);
+  const std::string path = asked == "/" ? "index.html" : asked.substr(1);
+  const Result<std::uint64_t> state = readers_->state();
+  if (!state) return store_problem(state.error());
+  const Result<SitePages::View> view = site_pages_.current(*state);
+  if (!view) return store_problem(view.error());
+  // What is asked of the store itself is good for one state of it, everything else for one reading.
+  const bool asks_store = path.starts_with("trial/") || path.starts_with("submission/");
+  const std::uint64_t version = asks_store ? *state * 0x9e3779b97f4a7c15U + view->generation : view->generation;
+  const std::string key = "page\n" + path;
+  const bool compress = takes_gzip(call.request.head.field("accept-encoding"));
+  if (MadePtr found = cache_.find(key, version)) {
+    if (compress && may_compress(*found)) {
+      found = std::make_shared<const Made>(compressed(*found));
+      cache_.put(key, found);
+    }
+    return finish(call, *found);
+  }
+  Result<std::optional<std::string>> text = site_pages_.render(*view, path);
+  if (!text) return store_problem(text.error());
+  if (!text->has_value()) {
+    return http::problem(404, request_error("the path", "there is nothing under it",
+                                            "begin at /, or see /api/v1/openapi.json, which lists what there is"));
+  }
+  const bool is_script = path.ends_with(".js");
+  auto made = std::make_shared<Made>(
+      make(is_script ? "text/javascript; charset=utf-8" : "text/html; charset=utf-8", std::move(**text)));
+  if (compress && may_compress(*made)) *made = compressed(std::move(*made));
+  made->state = version;
+  cache_.put(key, made);
+  return finish(call, *made);
 }
 
 http::Reply Service::raw(const Call& call) {

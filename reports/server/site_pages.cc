@@ -1,0 +1,85 @@
+#include "reports/server/site_pages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace capbench::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+// What is read faster than this is read while the request waits.
+constexpr std::chrono::milliseconds kAtOnce{100};
+constexpr int kAgeFactor = 10;
+constexpr std::chrono::seconds kMostAge{60};
+
+}  // namespace
+
+SitePages::SitePages(std::filesystem::path db, std::function<void(const std::string&)> log)
+    : db_(std::move(db)), log_(std::move(log)) {}
+
+SitePages::~SitePages() {
+  if (refresher_.joinable()) refresher_.join();
+}
+
+Status SitePages::read(std::uint64_t state) {
+  const std::lock_guard turn(reading_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (view_.site && state_ == state) return {};  // somebody else did
+  }
+  site::Options options;
+  options.served = true;
+  options.most_trials = 0;
+  const auto start = steady_clock::now();
+  Result<site::Site> site = site::read_site({db_}, options);
+  if (!site) return std::move(site).error();
+  auto shared = std::make_shared<const site::Site>(std::move(*site));
+  const auto end = steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  view_ = {std::move(shared), view_.generation + 1};
+  state_ = state;
+  took_ = end - start;
+  until_ = end + std::min<steady_clock::duration>(took_ * kAgeFactor, kMostAge);
+  return {};
+}
+
+Result<SitePages::View> SitePages::current(std::uint64_t state) {
+  bool at_once = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (view_.site && (state_ == state || (took_ > kAtOnce && steady_clock::now() < until_))) return view_;
+    at_once = !view_.site || took_ <= kAtOnce;
+    if (!at_once && !refreshing_) {
+      refreshing_ = true;
+      if (refresher_.joinable()) refresher_.join();
+      refresher_ = std::thread([this, state] {
+        if (const Status status = read(state); !status && log_) log_(to_string(status.error()));
+        const std::lock_guard done(mutex_);
+        refreshing_ = false;
+      });
+    }
+    if (!at_once) return view_;
+  }
+  if (Status status = read(state); !status) return std::move(status).error();
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+std::unique_ptr<site::Connections> SitePages::take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<site::Connections>(std::vector<std::filesystem::path>{db_});
+  std::unique_ptr<site::Connections> connections = std::move(idle_.back());
+  idle_.pop_back();
+  return connections;
+}
+
+Result<std::optional<std::string>> SitePages::render(const View& view, std::string_view path) {
+  std::unique_ptr<site::Connections> connections = take();
+  Result<std::optional<std::string>> page = site::render_page(*view.site, *connections, path);
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(connections));
+  return page;
+}
+
+}  // namespace capbench::server
