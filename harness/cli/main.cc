@@ -4,6 +4,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/help.h"
+#include "harness/cli/site.h"
 #include "harness/runner/version.h"
 
 // NOLINTNEXTLINE(bugprone-exception-escape): only when memory runs out again while that is being told.
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
   cli::add_ingest(app, session);
   cli::add_verify(app, session);
   cli::add_serve(app, session);
+  cli::add_site(app, session);
   // The parser would take a word that is no subcommand for a missing one, or answer --help behind it as if it were
   // none.
   const auto named = [&](const CLI::App* subcommand) { return argc > 1 && subcommand->get_name() == argv[1]; };
