@@ -1,0 +1,242 @@
+// The site in a real browser: node browser.mjs MODULES CHROMIUM SITE [SHOTS] [--url BASE]. SITE is a folder; with --url the
+// pages come from a server instead. Prints a line for each check that fails and exits 1 if there is one.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { extname, join, normalize, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const [modules, program, site, shots] = process.argv.slice(2);
+const url = process.argv.includes("--url") ? process.argv[process.argv.indexOf("--url") + 1] : null;
+const need = createRequire(join(resolve(modules), "playwright-core/package.json"));
+const { chromium } = need("playwright-core");
+const axe = readFileSync(join(resolve(modules), "axe-core/axe.min.js"), "utf8");
+
+let failures = 0;
+let checks = 0;
+function check(holds, what) {
+  checks += 1;
+  if (holds) return;
+  failures += 1;
+  console.log(`FAILED: ${what}`);
+}
+
+// As `capbench serve` and GitHub Pages would send them.
+const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'";
+let sent = 0;
+const server = createServer((request, response) => {
+  const path = normalize(decodeURIComponent(new URL(request.url, "http://x").pathname)).replace(/^(\.\.[/\\])+/, "");
+  const file = join(site, path.endsWith("/") ? join(path, "index.html") : path);
+  if (!file.startsWith(site) || !existsSync(file) || !statSync(file).isFile()) {
+    response.writeHead(404).end("no");
+    return;
+  }
+  const body = gzipSync(readFileSync(file));
+  sent += body.length;
+  response.writeHead(200, {
+    "Content-Type": types[extname(file)] ?? "text/plain",
+    "Content-Encoding": "gzip",
+    "Content-Security-Policy": policy,
+    "X-Content-Type-Options": "nosniff",
+  });
+  response.end(body);
+});
+await new Promise((done) => server.listen(0, "127.0.0.1", done));
+const base = url ?? `http://127.0.0.1:${server.address().port}/`;
+
+const browser = await chromium.launch({
+  executablePath: program,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+});
+
+// A page whose every complaint counts.
+async function open(path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, bypassCSP: false, ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("requestfailed", (request) => complaints.push(`${request.url()} failed`));
+  page.on("request", (request) => {
+    const target = request.url();
+    if (!target.startsWith(base) && !target.startsWith("data:") && !target.startsWith("file:")) complaints.push(`asked ${target}`);
+  });
+  await page.goto(/^[a-z]+:/.test(path) ? path : base + path, { waitUntil: "load" });
+  return { page, complaints, close: () => context.close() };
+}
+
+async function figuresDrawn(page) {
+  const all = page.locator("figure.plot:visible");
+  for (let i = 0; i < (await all.count()); i += 1) await all.nth(i).scrollIntoViewIfNeeded();
+  await page
+    .waitForFunction(() => [...document.querySelectorAll("figure.plot")].every((f) => f.offsetParent === null || f.dataset.drawn), null, {
+      timeout: 15000,
+    })
+    .catch(() => {});
+  return page.evaluate(() =>
+    [...document.querySelectorAll("figure.plot")].filter((f) => f.offsetParent !== null && !f.dataset.drawn).map((f) => f.id + ": " + f.textContent.slice(0, 200)),
+  );
+}
+
+const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+async function accessible(page, name) {
+  // By the debugger, not by the page: its policy forbids scripts of others.
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  for (const one of found.violations.filter((v) => v.impact === "serious" || v.impact === "critical")) {
+    check(false, `${name}: axe ${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`);
+  }
+  checks += 1;
+}
+
+const first = (folder) => {
+  const path = join(site, folder);
+  const names = existsSync(path) ? readdirSync(path).filter((name) => name.endsWith(".html")).sort() : [];
+  return names.length > 0 ? `${folder}/${names[0]}` : null;
+};
+
+// One of each kind. Of series the one with the most to see.
+async function onePage(index, selector) {
+  const { page, close } = await open(index);
+  const href = await page.locator(selector).first().getAttribute("href").catch(() => null);
+  await close();
+  return href;
+}
+const history = (await onePage("index.html", "#changes-table tbody th a")) ?? first("history");
+const pages = ["index.html", "speedup.html", "ablation.html", "history.html", "compare.html", "map.html", "machines.html", "submissions.html"];
+for (const path of [first("ablation"), history, first("submission"), first("trial")]) if (path) pages.push(path);
+if (shots) mkdirSync(shots, { recursive: true });
+
+const looks = [
+  { name: "light", options: { colorScheme: "light" } },
+  { name: "dark", options: { colorScheme: "dark" } },
+  { name: "phone", options: { colorScheme: "light", viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true } },
+];
+async function visit(path, look) {
+  const name = `${path} (${look.name})`;
+  const { page, complaints, close } = await open(path, look.options);
+  for (const missing of await figuresDrawn(page)) check(false, `${name}: figure not drawn: ${missing}`);
+  check((await overflow(page)) <= 0, `${name}: wider than the window by ${await overflow(page)} px`);
+  check(complaints.length === 0, `${name}: ${complaints.slice(0, 3).join("; ")}`);
+  if (look.name !== "phone") await accessible(page, name);
+  if (shots) {
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.screenshot({ path: join(shots, `${path.replace(/\/.*/, "-one").replace(".html", "")}-${look.name}.png`), fullPage: true });
+  }
+  await close();
+}
+for (const look of looks) {
+  for (let i = 0; i < pages.length; i += 3) await Promise.all(pages.slice(i, i + 3).map((path) => visit(path, look)));
+}
+
+// The first view: what is sent and how long it takes, plots left aside since they come later.
+if (!url) {
+  sent = 0;
+  const { page, close } = await open("index.html");
+  const took = await page.evaluate(() => {
+    const entry = performance.getEntriesByType("navigation")[0];
+    return entry.loadEventEnd - entry.startTime;
+  });
+  await figuresDrawn(page);
+  check(sent < 1_000_000, `first view: ${sent} bytes compressed, plots included`);
+  check(took < 1000, `first view: ${took.toFixed(0)} ms`);
+  console.log(`first view: ${took.toFixed(0)} ms; ${(sent / 1000).toFixed(0)} kB compressed with its plots`);
+  await close();
+}
+
+// The explorer's switches change what is said, the plot and the address; a link keeps the state; keys do the same.
+const ablation = first("ablation");
+if (ablation) {
+  const { page, complaints, close } = await open(ablation);
+  await figuresDrawn(page);
+  const said = () => page.locator(".found .big").innerText();
+  const chosen = () => page.locator("section.test:visible figure.plot").first().getAttribute("data-chosen");
+  const drawing = () => page.locator("section.test:visible figure.plot svg").first().innerHTML();
+  const before = [await said(), await chosen(), await drawing()];
+  const switches = page.locator(".switch input");
+  check((await switches.count()) > 0, "explorer: no switch");
+  await switches.first().focus();
+  await page.keyboard.press("Space");
+  await page.waitForTimeout(100);
+  const after = [await said(), await chosen(), await drawing()];
+  check(after[0] !== before[0], `explorer: a switch changes nothing: ${after[0]}`);
+  check(after[1] !== before[1], "explorer: a switch does not change the chosen arm");
+  check(after[2] !== before[2], "explorer: a switch does not change the plot");
+  check(page.url().includes("levels="), "explorer: the address does not keep the switches");
+  const again = await open(page.url());
+  check((await again.page.locator(".found .big").innerText()) === after[0], "explorer: a link does not restore the switches");
+  await again.close();
+  check(complaints.length === 0, `explorer: ${complaints[0]}`);
+  await close();
+}
+
+// A point opens its trial, with raw output and what had changed; the axis can be changed and is kept.
+if (history) {
+  const { page, complaints, close } = await open(history);
+  await figuresDrawn(page);
+  await page.getByText("OS builds").click();
+  await page.waitForTimeout(200);
+  check(page.url().includes("axis=system"), "history: the address does not keep the axis");
+  await page.getByText("dates", { exact: true }).click();
+  await page.waitForTimeout(200);
+  await page.getByText("llama.cpp builds").click();
+  await page.waitForTimeout(300);
+  const point = page.locator("#history svg .mark-symbol path").last();
+  await point.click();
+  await page.waitForURL(/trial\//, { timeout: 5000 }).catch(() => {});
+  check(/trial\//.test(page.url()), `history: a click on a point opened ${page.url()}`);
+  check(await page.getByRole("heading", { name: "Raw output" }).isVisible(), "trial: no raw output");
+  check(await page.getByRole("heading", { name: "Environment, against the one before" }).isVisible(), "trial: no environment difference");
+  check(complaints.length === 0, `history: ${complaints[0]}`);
+  await close();
+}
+
+// Two sides compared; what has no match is said.
+{
+  const { page, complaints, close } = await open("compare.html");
+  await page.waitForSelector("#compared", { timeout: 5000 }).catch(() => {});
+  check((await page.locator("#compared").count()) === 1, "compare: no table");
+  check(await page.getByRole("heading", { name: "Unmatched" }).isVisible(), "compare: unmatched cells are not listed");
+  const before = await page.locator(".result").innerText();
+  await page.getByRole("button", { name: "Swap" }).click();
+  await page.waitForTimeout(200);
+  check((await page.locator(".result").innerText()) !== before, "compare: swapping changes nothing");
+  check(page.url().includes("a="), "compare: the address does not keep the sides");
+  check(complaints.length === 0, `compare: ${complaints[0]}`);
+  await close();
+}
+
+// Tables: sorted and filtered by keyboard, kept in the address.
+{
+  const { page, close } = await open("history.html");
+  const names = () => page.locator("#series tbody tr:not([hidden])").count();
+  const before = await names();
+  await page.locator("#filter-series").fill("stock");
+  check((await names()) < before && (await names()) > 0, "tables: the filter filters nothing");
+  await page.locator("#series thead button").nth(5).focus();
+  await page.keyboard.press("Enter");
+  check((await page.locator("#series th[aria-sort]").count()) === 1, "tables: Enter does not sort");
+  check(/filter-series=stock/.test(page.url()) && /sort-series=5/.test(page.url()), "tables: the address keeps neither");
+  await close();
+}
+
+// From a disk, and without scripts.
+if (!url) {
+  const { page, complaints, close } = await open(pathToFileURL(join(resolve(site), "index.html")).href);
+  check((await figuresDrawn(page)).length === 0, "from a disk: figures are not drawn");
+  check(complaints.length === 0, `from a disk: ${complaints[0]}`);
+  await close();
+  const bare = await open("speedup.html", { javaScriptEnabled: false });
+  check((await bare.page.locator("#speedup tbody tr").count()) > 0, "without scripts: no table");
+  await bare.close();
+}
+
+await browser.close();
+server.close();
+console.log(`${checks} checks, ${failures} failed`);
+process.exit(failures > 0 ? 1 : 0);
