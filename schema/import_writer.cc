@@ -102,6 +102,10 @@ Status ImportWriter::put_quality(const QualityRecord& check, std::string_view ra
   return insert_quality(state_->database, check, *prepared);
 }
 
+Status ImportWriter::put_triage(const TriageRecord& decision) {
+  return insert_triage(state_->database, decision);
+}
+
 Result<Standing> ImportWriter::standing(const TrialRecord& trial) {
   return standing_of(state_->database, trial);
 }

@@ -56,6 +56,7 @@ class ImportWriter {
   Status put_trial(const TrialRecord& trial, std::string_view raw_stdout = {}, std::string_view raw_stderr = {},
                    std::string_view raw_probe = {});
   Status put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr);
+  Status put_triage(const TriageRecord& decision);
 
   // Asked before putting what comes from elsewhere. Of a trial only what is never redacted is compared.
   Result<Standing> standing(const TrialRecord& trial);

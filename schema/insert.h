@@ -63,6 +63,9 @@ Result<std::optional<BundleRecord>> find_bundle(Database& database, std::string_
 Status insert_bundle(Database& database, const BundleRecord& bundle, std::string_view archive);
 Status insert_bundle_trial(Database& database, std::string_view bundle_id, std::string_view trial_id);
 
+// Set now unless it says when. Checks the state and the id.
+Status insert_triage(Database& database, const TriageRecord& decision);
+
 // "unknown trial 0123456789ab" and the like.
 Error refuse(std::string_view what, std::string_view id, std::string cause, std::string remedy);
 

@@ -125,6 +125,14 @@ class Store {
   // An unknown id is an error, and so is a tier that does not exist or a verdict that is not JSON.
   Status set_tier(std::string_view id, std::string_view tier, std::string_view verdict);
 
+  // Putting the same decision again changes nothing. An unknown state, or a subject whose digest is not the id, is an
+  // error.
+  Status put_triage(const TriageRecord& decision);
+  Result<std::vector<TriageRecord>> triage();  // every decision, by regression, then the latest first
+  // Every result with samples of the latest attempts that are ok, of a treatment that is not invalid, and no warm-up;
+  // by trial, then order of printing. The first error that `take` returns ends it.
+  Status each_measurement(const TrialFilter& filter, const std::function<Status(const MeasurementRow&)>& take);
+
   Result<std::vector<RunRecord>> runs(std::string_view suite_id);    // newest first; empty suite_id: all
   Result<std::vector<TrialView>> trials(const TrialFilter& filter);  // by run, position, attempt
   Result<std::optional<std::string>> suite_json(std::string_view suite_id);

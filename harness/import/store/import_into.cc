@@ -238,6 +238,11 @@ Result<Outcome> merge_store_into(schema::Store& store, const fs::path& path) {
       if (auto put = writer->put_quality(check, *out, *err); !put) return std::move(put).error();
     }
   }
+  auto decisions = from->triage();
+  if (!decisions) return std::move(decisions).error();
+  for (const schema::TriageRecord& decision : *decisions) {
+    if (auto put = writer->put_triage(decision); !put) return std::move(put).error();
+  }
   outcome.added = writer->trials().added;
   outcome.known = writer->trials().known;
   if (auto status = writer->finish(); !status) return std::move(status).error();
