@@ -525,13 +525,17 @@ void find_changes(Series& series, const Decisions& decisions) {
   if (series.points.size() > 1) find_steps(series, options);
   std::sort(series.changes.begin(), series.changes.end(),
             [](const SeriesChange& a, const SeriesChange& b) { return a.index < b.index; });
+  if (!decisions.empty()) {
+    for (std::size_t i = 1; i < series.points.size(); ++i) {
+      const auto decided = decisions.find(sha256(regression_subject(series, i)));
+      if (decided != decisions.end()) series.decisions[decided->first] = {decided->second->state, decided->second->why};
+    }
+  }
   for (SeriesChange& change : series.changes) {
     change.id = sha256(regression_subject(series, change.index));
     change.state = "open";
-    const auto decided = decisions.find(change.id);
-    if (decided == decisions.end()) continue;
-    change.state = decided->second->state;
-    change.why = decided->second->why;
+    const auto decided = series.decisions.find(change.id);
+    if (decided != series.decisions.end()) std::tie(change.state, change.why) = decided->second;
   }
 }
 

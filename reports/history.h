@@ -19,9 +19,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -106,8 +108,10 @@ struct Series {
   std::vector<std::string> setting_apart;  // how it differs from the newest setting of this key; empty: it is that one
   std::vector<SeriesPoint> points;
   std::vector<SeriesChange> changes;  // in order
-  double margin = 0.02;               // least change that counts: the larger of 2 % and the A/A floor of its trials
-  std::string margin_why;             // "95 % of 120 A/A pairs ... differ by at most 1.3 %"; empty: there was no pair
+  // What people decided of changes here, by id: state and reason. A change that is no longer seen keeps its own.
+  std::map<std::string, std::pair<std::string, std::string>> decisions;
+  double margin = 0.02;    // least change that counts: the larger of 2 % and the A/A floor of its trials
+  std::string margin_why;  // "95 % of 120 A/A pairs ... differ by at most 1.3 %"; empty: there was no pair
 };
 
 // By key, newest setting first. Errors are the store's.

@@ -29,6 +29,7 @@ void add_exclude(CLI::App& app, Session& session);
 void add_import(CLI::App& app, Session& session);
 void add_export(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
+void add_check(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);
 void add_probe(CLI::App& app, Session& session);
 void add_shim(CLI::App& app, Session& session);

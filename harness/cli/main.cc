@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   cli::add_run(app, session);
   cli::add_exclude(app, session);
   cli::add_report(app, session);
+  cli::add_check(app, session);
   cli::add_import(app, session);
   cli::add_export(app, session);
   cli::add_models(app, session);

@@ -403,7 +403,7 @@ class Settling {
       spread += x * x;
     }
     const double by_line = around_mean(y) - covariance * covariance / spread;
-    const auto more = static_cast<double>(2 * (last - first));
+    const auto more = 2 * static_cast<double>(last - first);
     return n * log_of(std::max(by_line, 1e-300)) < n * log_of(std::max(by_steps, 1e-300)) + more * log_of(n);
   }
 
@@ -503,7 +503,7 @@ std::vector<ChangePoint> search_and_settle(std::span<const double> logs, const C
 
 // The slope that all levels share, per point: 0 unless it is beyond doubt.
 double slope_within(std::span<const double> logs, std::span<const ChangePoint> changes) {
-  constexpr double kBeyondDoubt = 4;  // standard errors
+  constexpr double kBeyondDoubt = 3;  // standard errors
   const std::vector<double> calm = despiked(logs);
   double covariance = 0;
   double spread = 0;

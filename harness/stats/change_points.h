@@ -15,7 +15,9 @@
 //   settled    the splits of all windows together are placed anew between their neighbours (50 points at most on
 //              either side) and tested again. One goes, the weakest first, if its p is not under `level`; if its step
 //              is under `min_sigmas` standard deviations of the noise around it; if its step, as far as its interval
-//              reaches, stays under `min_effect`; or if a straight line explains its segment better than a step does.
+//              reaches, stays under `min_effect`; or if a straight line explains its run of steps in one direction
+//              better than they do (Schwarz's criterion). A slope that the levels share beyond doubt is taken out of
+//              the series, and the search made again.
 //
 // The energy distances are sums of whole numbers (a segment's range is divided into 255 steps), so no order of adding
 // can change them.
