@@ -12,7 +12,6 @@
 #include "harness/stats/elementary.h"
 #include "harness/stats/hodges_lehmann.h"
 #include "harness/stats/random.h"
-#include "harness/stats/summary.h"
 
 namespace capbench::stats {
 namespace {
