@@ -1,6 +1,8 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace capbench {
 namespace {
@@ -9,6 +11,17 @@ constexpr char32_t kBadByte = 0xDC00;
 
 bool is_surrogate(char32_t code) {
   return code >= 0xD800U && code <= 0xDFFFU;
+}
+
+// How many bytes at the beginning are ASCII, counted in whole words of eight.
+std::size_t ascii_words(std::string_view bytes) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  std::size_t size = 0;
+  for (std::uint64_t word = 0; size + sizeof word <= bytes.size(); size += sizeof word) {
+    std::memcpy(&word, bytes.data() + size, sizeof word);
+    if ((word & kHighBits) != 0) break;
+  }
+  return size;
 }
 
 }  // namespace
@@ -44,6 +57,8 @@ char32_t take_character(std::string_view& text) {
 
 bool is_utf8(std::string_view bytes) {
   while (!bytes.empty()) {
+    bytes.remove_prefix(ascii_words(bytes));
+    if (bytes.empty()) break;
     const std::size_t length = decode_utf8(bytes).length;
     if (length == 0) return false;
     bytes.remove_prefix(length);
@@ -55,6 +70,10 @@ std::string to_utf8(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
+    const std::size_t ascii = ascii_words(bytes);
+    text += bytes.substr(0, ascii);
+    bytes.remove_prefix(ascii);
+    if (bytes.empty()) break;
     const std::size_t length = decode_utf8(bytes).length;
     text += length == 0 ? "\xEF\xBF\xBD" : bytes.substr(0, length);
     bytes.remove_prefix(std::max<std::size_t>(1, length));

@@ -3,20 +3,18 @@
 #include <zstd.h>
 
 namespace capbench::schema {
-namespace {
-
-constexpr int kLevel = 3;  // zstd's default: some hundred MB/s, and text shrinks by an order of magnitude
-
-}  // namespace
 
 struct Compressor::State {
   struct Free {
     void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   };
   std::unique_ptr<ZSTD_CCtx, Free> context{ZSTD_createCCtx()};
+  int level = kUsualLevel;
 };
 
-Compressor::Compressor() : state_(std::make_unique<State>()) {}
+Compressor::Compressor(int level) : state_(std::make_unique<State>()) {
+  state_->level = level;
+}
 Compressor::~Compressor() = default;
 
 Result<std::string> Compressor::compress(std::string_view raw) {
@@ -28,7 +26,7 @@ Result<std::string> Compressor::compress(std::string_view raw) {
   if (!state_->context) return no_memory;
   std::string frame(ZSTD_compressBound(raw.size()), '\0');
   const std::size_t size =
-      ZSTD_compressCCtx(state_->context.get(), frame.data(), frame.size(), raw.data(), raw.size(), kLevel);
+      ZSTD_compressCCtx(state_->context.get(), frame.data(), frame.size(), raw.data(), raw.size(), state_->level);
   if (ZSTD_isError(size) != 0) return no_memory;
   frame.resize(size);
   return frame;

@@ -60,12 +60,16 @@ Status ImportWriter::describe_source(const SourceRecord& source) {
 Status ImportWriter::put_part(std::string_view source_sha256, std::string_view bytes) {
   Result<std::string> frame = compress(bytes);
   if (!frame) return std::move(frame).error();
+  return put_part(source_sha256, PackedRaw{"", std::move(*frame), bytes.size()});
+}
+
+Status ImportWriter::put_part(std::string_view source_sha256, const PackedRaw& part) {
   Result<Statement> insert =
       state_->database.prepare("INSERT INTO source_part (source_sha256, ordinal, raw_size, zstd) VALUES (?, ?, ?, ?)");
   if (!insert) return insert.error();
   std::int64_t& next = state_->parts[std::string(source_sha256)];
-  insert->bind(source_sha256).bind(next++).bind(static_cast<std::int64_t>(bytes.size()));
-  return insert->bind_blob(*frame).run();
+  insert->bind(source_sha256).bind(next++).bind(static_cast<std::int64_t>(part.size));
+  return insert->bind_blob(part.frame).run();
 }
 
 Status ImportWriter::put_quarantine(const QuarantineRecord& row) {
@@ -140,6 +144,10 @@ Status ImportWriter::put_bundle(const BundleRecord& bundle, std::string_view arc
 
 Status ImportWriter::put_bundle_trial(std::string_view bundle_id, std::string_view trial_id) {
   return insert_bundle_trial(state_->database, bundle_id, trial_id);
+}
+
+Status ImportWriter::withdraw_bundle(const BundleRecord& bundle) {
+  return withdraw_as_elsewhere(state_->database, bundle);
 }
 
 ImportWriter::Counts ImportWriter::trials() const {

@@ -47,6 +47,8 @@ class ImportWriter {
   Status describe_source(const SourceRecord& source);
   // The next bytes of a new source, at most 64 MiB a call.
   Status put_part(std::string_view source_sha256, std::string_view bytes);
+  // The same, packed before. Its name is not looked at.
+  Status put_part(std::string_view source_sha256, const PackedRaw& part);
   Status put_quarantine(const QuarantineRecord& row);
   // Bytes that were packed before the lock was taken; their digest is taken for granted. Changes nothing if the store
   // has them.
@@ -70,6 +72,9 @@ class ImportWriter {
   // A new one; received now unless it says when. Its trials are put first, and then named.
   Status put_bundle(const BundleRecord& bundle, std::string_view archive);
   Status put_bundle_trial(std::string_view bundle_id, std::string_view trial_id);
+  // A bundle that another store has withdrawn is withdrawn here too, when and why it was there; its trials have been
+  // named. Withdrawn here already: nothing changes.
+  Status withdraw_bundle(const BundleRecord& bundle);
 
   Counts trials() const;
   Status finish();

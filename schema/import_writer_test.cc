@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "base/digest.h"
 #include "schema/identity.h"
+#include "schema/sqlite.h"
 #include "schema/store.h"
 #include "schema/test_records.h"
 
@@ -156,6 +158,73 @@ TEST_F(ImportTest, QualityChecksComeBackAndConflictsAreRefused) {
   check.attempt = 3;
   check.run_id = "nobody";
   EXPECT_FALSE(store_.put_quality(check, "out", "err").ok());
+}
+
+// Settings before the measurement, as llama-bench prints them.
+std::string printed(const std::string& settings, int depth) {
+  return "{" + settings + ",\"n_prompt\":512,\"n_gen\":0,\"n_depth\":" + std::to_string(depth) + ",\"avg_ts\":1.5}";
+}
+
+TEST_F(ImportTest, WhatRowsPrintAlikeIsKeptOnceAndComesBackAsItWas) {
+  const std::string settings = R"("build_commit":"0ad4a86","cpu_info":"a \"n_prompt\": b","n_batch":2048)";
+  TrialRecord trial = imported(0);
+  const ResultRecord first = trial.results.at(0);
+  const std::vector<std::string> fields = {printed(settings, 0),
+                                           printed(settings, 8),
+                                           printed(R"("n_batch":1)", 8),
+                                           R"({"n_prompt":512,"n_batch":3})",                 // nothing before it
+                                           R"({"n_batch":4})",                                // no measurement
+                                           R"({"nested":{"a":1,"n_prompt":2},"n_gen":128})",  // the comma stands deeper
+                                           R"({"list":["n_prompt",",\"n_prompt\":"],"x":1})",
+                                           R"({"avg_ts":1.5,"n_batch":5,"n_prompt":512})",  // the names are sorted
+                                           ""};
+  trial.results.clear();
+  for (const std::string& text : fields) {
+    trial.results.push_back(first);
+    trial.results.back().fields = text;
+  }
+  trial = testing::named(trial);
+  {
+    ImportWriter writer = must(ImportWriter::begin(store_));
+    ASSERT_TRUE(put_all(writer).ok());
+    trial.block = 9;
+    trial = testing::named(trial);
+    ASSERT_TRUE(writer.put_trial(trial).ok());
+    ASSERT_TRUE(writer.finish().ok());
+  }
+  std::vector<std::string> back;
+  for (const TrialView& view : must(store_.trials({}))) {
+    if (view.trial.id != trial.id) continue;
+    for (const ResultRecord& result : view.trial.results) back.push_back(result.fields);
+  }
+  EXPECT_EQ(back, fields);
+  EXPECT_TRUE(store_.check_integrity().ok());
+  Database database = must(Database::open(folder_ / "results.db", Database::Access::kRead, std::chrono::seconds(1)));
+  EXPECT_EQ(must(database.integer("SELECT count(*) FROM printed_settings WHERE fields LIKE '%0ad4a86%n_batch%'")), 1);
+  EXPECT_EQ(must(database.integer("SELECT count(*) FROM printed_settings WHERE fields LIKE '%avg_ts%'")), 0);
+  EXPECT_EQ(must(database.text("SELECT fields FROM printed_settings WHERE fields LIKE '%:1}'")), R"({"n_batch":1})");
+  const std::string of_trial = " FROM llama_bench WHERE trial_id = '" + trial.id + "'";
+  EXPECT_EQ(
+      must(database.text("SELECT group_concat(coalesce(n_batch, '-') || ' ' || coalesce(n_depth, '-'))" + of_trial)),
+      "2048 0,2048 8,1 8,3 -,4 -,- -,- -,5 -,- -");
+  EXPECT_EQ(must(database.text("SELECT DISTINCT cpu_info" + of_trial + " AND n_batch = 2048")), "a \"n_prompt\": b");
+  EXPECT_EQ(must(database.text("SELECT group_concat(quote(fields), '|') FROM printed_result WHERE trial_id = '" +
+                               trial.id + "' AND ordinal < 2")),
+            "'" + fields[0] + "'|'" + fields[1] + "'");
+}
+
+TEST_F(ImportTest, FieldsThatAreNoJsonAreRefusedBesideSettingsToo) {
+  for (const char* fields : {R"({"a":1,"n_prompt":512)", R"({"a":,"n_prompt":512})", R"({"a":1,"n_prompt":512,})",
+                             R"({"a":1,"n_prompt":"\x"})", "{\"a\":\"\xFF\",\"n_prompt\":512}", "nothing"}) {
+    TrialRecord trial = imported(7);
+    trial.results.at(0).fields = fields;
+    trial = testing::named(trial);
+    ImportWriter writer = must(ImportWriter::begin(store_));
+    ASSERT_TRUE(put_all(writer).ok());
+    const Status status = writer.put_trial(trial);
+    ASSERT_FALSE(status.ok()) << fields;
+    EXPECT_NE(to_string(status.error()).find("are not JSON"), std::string::npos) << to_string(status.error());
+  }
 }
 
 }  // namespace

@@ -58,13 +58,17 @@ std::string json_list(const std::vector<std::string>& texts) {
   return list + ']';
 }
 
-std::string json_list(const std::vector<std::int64_t>& numbers) {
-  std::string list = "[";
+void write_list(std::string& list, const std::vector<std::int64_t>& numbers) {
+  list.assign("[");
   for (const std::int64_t number : numbers) {
     if (list.size() > 1) list += ',';
     append_canonical(list, number);
   }
-  return list + ']';
+  list += ']';
+}
+
+Error fields_are_no_json(const TrialRecord& trial, const std::string& test) {
+  return refuse("trial", trial.id, "the fields of " + test + " are not JSON", "store only whole rows");
 }
 
 // What no trial may hold, whatever the tables would take.
@@ -77,16 +81,14 @@ Status check_trial(const TrialRecord& trial) {
     for (const std::int64_t ns : result.samples_ns) {
       if (ns < 0) return refuse("trial", trial.id, "a sample of " + result.test + " is negative", "check the samples");
     }
-    if (!result.fields.empty() && !nlohmann::json::accept(result.fields)) {
-      return refuse("trial", trial.id, "the fields of " + result.test + " are not JSON", "store only whole rows");
-    }
+    if (!is_utf8(result.fields)) return fields_are_no_json(trial, result.test);  // more: when the row is inserted
   }
   for (const StatedResultRecord& result : trial.stated) {
     if (!std::isfinite(result.mean_ts) || !std::isfinite(result.stddev_ts.value_or(0))) {
       return refuse("trial", trial.id, "the mean of " + result.test + " is not a number", "check where it came from");
     }
     if (!result.fields.empty() && !nlohmann::json::accept(result.fields)) {
-      return refuse("trial", trial.id, "the fields of " + result.test + " are not JSON", "store only whole rows");
+      return fields_are_no_json(trial, result.test);
     }
   }
   return {};
@@ -178,20 +180,100 @@ Status insert_trial_row(Database& database, const TrialRecord& trial, const Prep
   return insert.bind_or_null(trial.measured).bind_or_null(trial.status_before_exclusion).run();
 }
 
+// What the rows of one trial print alike, kept once for all that print it. Rows mostly say what the one before them
+// said.
+class PrintedSettings {
+ public:
+  explicit PrintedSettings(Database& database) : database_(database) {}
+
+  // Where the fields of the measurement begin, at the comma; npos: they do not, or nothing is before them. A quotation
+  // mark within a text has a backslash before it, so these bytes are never part of one.
+  std::size_t end_in(std::string_view fields) const {
+    constexpr std::string_view kMeasurement = ",\"n_prompt\":";
+    const bool as_last =
+        !last_.empty() && fields.starts_with(last_) && fields.substr(last_.size()).starts_with(kMeasurement);
+    return as_last ? last_.size() : fields.find(kMeasurement);
+  }
+
+  // The number of `{` + `settings` + `}`; nothing if they belong to the row alone: if that is no JSON, since the comma
+  // stood deeper in the row, or if averages are among them, since somebody sorted the names.
+  Result<std::optional<std::int64_t>> number_of(std::string_view settings) {
+    if (known_ && settings == last_) return number_;
+    last_ = settings;
+    known_ = last_.find("\"avg_") != std::string::npos;
+    number_.reset();
+    if (known_) return number_;
+    const std::string object = last_ + '}';
+    Result<Statement> held = database_.prepare("SELECT id FROM printed_settings WHERE fields = ?");
+    if (!held) return held.error();
+    Result<bool> row = held->bind(object).step();
+    if (!row) return row.error();
+    if (*row) {
+      number_ = held->integer(0);
+    } else {
+      Result<Statement> insert =
+          database_.prepare("INSERT INTO printed_settings (fields) SELECT ?1 WHERE json_valid(?1) RETURNING id");
+      if (!insert) return insert.error();
+      row = insert->bind(object).step();
+      if (!row) return row.error();
+      number_ = *row ? std::optional(insert->integer(0)) : std::nullopt;
+    }
+    known_ = true;
+    return number_;
+  }
+
+ private:
+  Database& database_;
+  std::string last_;
+  std::optional<std::int64_t> number_;
+  bool known_ = false;
+};
+
 Status insert_results(Database& database, const TrialRecord& trial) {
+  if (trial.results.empty()) return {};
   Result<Statement> insert = database.prepare(
       "INSERT INTO result (trial_id, ordinal, test, build, n_prompt, n_gen, n_depth, model_type, model_size, "
-      "model_n_params, "
-      "backends, cpu_info, gpu_info, samples_ns, median_ts, fields) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+      "model_n_params, backends, cpu_info, gpu_info, samples_ns, median_ts, fields, settings_id) "
+      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   if (!insert) return insert.error();
+  PrintedSettings settings(database);
+  std::string samples;
+  std::string rest;
   std::int64_t ordinal = 0;
   for (const ResultRecord& result : trial.results) {
-    insert->bind(trial.id).bind(ordinal++).bind(result.test).bind(result.build);
+    std::string_view fields = result.fields;
+    std::optional<std::int64_t> number;
+    if (const std::size_t end = settings.end_in(fields); end != std::string_view::npos) {
+      const auto found = settings.number_of(fields.substr(0, end));
+      if (!found) return found.error();
+      number = *found;
+      if (number) {
+        rest.assign("{").append(fields.substr(end + 1));
+        fields = rest;
+      }
+    }
+    write_list(samples, result.samples_ns);
+    insert->bind_in_place(trial.id).bind(ordinal++).bind_in_place(result.test).bind_in_place(result.build);
     insert->bind(result.n_prompt).bind(result.n_gen).bind(result.n_depth);
-    insert->bind(result.model_type).bind(result.model_size).bind(result.model_n_params);
-    insert->bind(result.backends).bind(result.cpu_info).bind(result.gpu_info);
-    insert->bind(json_list(result.samples_ns)).bind(result.median_ts).bind_or_null(result.fields);
-    if (Status status = insert->run(); !status) return status;
+    insert->bind_in_place(result.model_type).bind(result.model_size).bind(result.model_n_params);
+    insert->bind_in_place(result.backends).bind_in_place(result.cpu_info).bind_in_place(result.gpu_info);
+    insert->bind_in_place(samples).bind(result.median_ts);
+    if (fields.empty()) {
+      insert->bind_null();
+    } else {
+      insert->bind_in_place(fields);
+    }
+    if (number) {
+      insert->bind(*number);
+    } else {
+      insert->bind_null();
+    }
+    if (Status status = insert->run(); !status) {
+      // The table takes nothing but JSON. It is asked first, being faster, and this is for people.
+      const bool is_refused = database.last_code() == SQLITE_CONSTRAINT && !result.fields.empty();
+      if (is_refused && !nlohmann::json::accept(result.fields)) return fields_are_no_json(trial, result.test);
+      return status;
+    }
   }
   return {};
 }

@@ -124,6 +124,12 @@ Statement& Statement::bind(std::string_view text) {
   return *this;
 }
 
+Statement& Statement::bind_in_place(std::string_view text) {
+  const char* data = text.data() == nullptr ? "" : text.data();
+  check(sqlite3_bind_text64(statement_.get(), next_++, data, text.size(), nullptr, SQLITE_UTF8));
+  return *this;
+}
+
 Statement& Statement::bind_null() {
   check(sqlite3_bind_null(statement_.get(), next_++));
   return *this;

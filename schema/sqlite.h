@@ -42,7 +42,8 @@ class Statement {
  public:
   Statement& bind(std::int64_t value);
   Statement& bind(double value);
-  Statement& bind(std::string_view text);  // copied
+  Statement& bind(std::string_view text);           // copied
+  Statement& bind_in_place(std::string_view text);  // not copied: outlives the steps
   Statement& bind_null();
   Statement& bind_blob(std::string_view bytes);  // not copied: outlives the steps
   // An empty text is NULL: for references that may be absent.

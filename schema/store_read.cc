@@ -177,8 +177,8 @@ Status read_results(Database& database, const Where& where, const Index& index, 
     trial.results.push_back(std::move(result));
     return {};
   };
-  return each_row(database, "result", std::string(kResultColumns) + "x.samples_ns, x.median_ts", where, index, views,
-                  take);
+  return each_row(database, "printed_result", std::string(kResultColumns) + "x.samples_ns, x.median_ts", where, index,
+                  views, take);
 }
 
 Status read_stated_results(Database& database, const Where& where, const Index& index, std::vector<TrialView>& views) {

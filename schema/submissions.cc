@@ -112,6 +112,30 @@ Status insert_bundle_trial(Database& database, std::string_view bundle_id, std::
   return insert->bind(bundle_id).bind(trial_id).run();
 }
 
+Status exclude_trials_of(Database& database, std::string_view id, const std::string& reason) {
+  // The words are those of exclude_trial().
+  Result<Statement> exclude = database.prepare(
+      "UPDATE trial SET status_before_exclusion = coalesce(status_before_exclusion, status), status = 'excluded', "
+      "reason = CASE WHEN status = 'excluded' THEN reason || '; ' "
+      "ELSE 'was ' || status || CASE reason WHEN '' THEN '' ELSE ' (' || reason || ')' END || ': ' END || ?2 "
+      "WHERE id IN (SELECT trial_id FROM bundle_trial WHERE bundle_id = ?1) AND NOT EXISTS ("
+      "SELECT 1 FROM bundle_trial AS other JOIN bundle AS b ON b.id = other.bundle_id "
+      "WHERE other.trial_id = trial.id AND b.withdrawn_at IS NULL) AND instr(reason, ?3) = 0");
+  if (!exclude) return exclude.error();
+  // A trial that was merged from where the bundle was withdrawn has the words already.
+  const std::string words = "withdrawn (bundle " + std::string(id.substr(0, 12)) + "): ";
+  return exclude->bind(id).bind(words + reason).bind(words).run();
+}
+
+Status withdraw_as_elsewhere(Database& database, const BundleRecord& bundle) {
+  Result<Statement> mark =
+      database.prepare("UPDATE bundle SET withdrawn_at = ?, why = ? WHERE id = ? AND withdrawn_at IS NULL");
+  if (!mark) return mark.error();
+  mark->bind(bundle.withdrawn_at).bind(bundle.why).bind(bundle.id);
+  if (Status status = mark->run(); !status) return status;
+  return sqlite3_changes(database.handle()) == 0 ? Status() : exclude_trials_of(database, bundle.id, bundle.why);
+}
+
 Result<std::vector<BundleRecord>> Store::bundles(const BundleFilter& filter) {
   return state_->connection.reading([&](Database& database) { return read_bundles(database, filter); });
 }
@@ -141,17 +165,7 @@ Result<std::int64_t> Store::withdraw_bundle(std::string_view id, std::string_vie
       database.prepare("UPDATE bundle SET withdrawn_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), why = ? WHERE id = ?");
   if (!mark) return mark.error();
   if (Status status = mark->bind(reason).bind(id).run(); !status) return std::move(status).error();
-  // The words are those of exclude_trial().
-  Result<Statement> exclude = database.prepare(
-      "UPDATE trial SET status_before_exclusion = coalesce(status_before_exclusion, status), status = 'excluded', "
-      "reason = CASE WHEN status = 'excluded' THEN reason || '; ' "
-      "ELSE 'was ' || status || CASE reason WHEN '' THEN '' ELSE ' (' || reason || ')' END || ': ' END || ?2 "
-      "WHERE id IN (SELECT trial_id FROM bundle_trial WHERE bundle_id = ?1) AND NOT EXISTS ("
-      "SELECT 1 FROM bundle_trial AS other JOIN bundle AS b ON b.id = other.bundle_id "
-      "WHERE other.trial_id = trial.id AND b.withdrawn_at IS NULL)");
-  if (!exclude) return exclude.error();
-  exclude->bind(id).bind("withdrawn (bundle " + std::string(id.substr(0, 12)) + "): " + reason);
-  if (Status status = exclude->run(); !status) return std::move(status).error();
+  if (Status status = exclude_trials_of(database, id, reason); !status) return std::move(status).error();
   const std::int64_t excluded = sqlite3_changes(database.handle());
   if (Status status = transaction->commit(); !status) return std::move(status).error();
   return excluded;

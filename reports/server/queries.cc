@@ -104,7 +104,7 @@ Result<json> results_of(Database& database, const std::string& trial, bool whole
   json list = json::array();
   Result<Statement> rows = database.prepare(
       "SELECT test, build, n_prompt, n_gen, n_depth, model_type, model_size, model_n_params, backends, cpu_info, "
-      "gpu_info, samples_ns, median_ts, fields FROM result WHERE trial_id = ? ORDER BY ordinal");
+      "gpu_info, samples_ns, median_ts, fields FROM printed_result WHERE trial_id = ? ORDER BY ordinal");
   if (rows) rows->bind(trial);
   Status status = each_row(rows, [&](const Statement& row) {
     json result{{"test", row.text(0)}, {"build", row.text(1)}, {"median_ts", row.real(12)}};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "harness/import/store/row_stream.h"
 #include "harness/import/store/rows_to_trials.h"
 #include "schema/import_writer.h"
 
@@ -17,61 +18,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPartBytes = 4U << 20U;
-
-// Rows on their way into the store. The first error stops everything after it.
-class StoreSink : public RowSink {
- public:
-  StoreSink(schema::ImportWriter& writer, RowsToTrials& trials, std::string source, Outcome& outcome)
-      : writer_(writer), trials_(trials), source_(std::move(source)), outcome_(outcome) {}
-
-  void row(ImportedRow& row) override {
-    if (status_) status_ = trials_.take(row);
+// What was found on its way into the store.
+Status put_batch(schema::ImportWriter& writer, RowsToTrials& trials, const std::string& source, RowBatch& batch,
+                 Outcome& outcome) {
+  for (const schema::PackedRaw& part : batch.parts) {
+    if (auto status = writer.put_part(source, part); !status) return status;
   }
-
-  void quarantine(QuarantinedRow row) override {
-    ++outcome_.quarantined;
-    if (status_) {
-      status_ = writer_.put_quarantine({source_, static_cast<std::int64_t>(row.place.line), row.reason, row.text});
-    }
-    if (outcome_.quarantine.size() < kMostShown) outcome_.quarantine.push_back(std::move(row));
+  for (ImportedRow& row : batch.rows) {
+    if (auto status = trials.take(row); !status) return status;
   }
-
-  void note(Note note) override {
+  for (QuarantinedRow& row : batch.quarantined) {
+    ++outcome.quarantined;
+    auto status = writer.put_quarantine({source, static_cast<std::int64_t>(row.place.line), row.reason, row.text});
+    if (!status) return status;
+    if (outcome.quarantine.size() < kMostShown) outcome.quarantine.push_back(std::move(row));
+  }
+  for (const Note& note : batch.notes) {
     const std::string where = note.line == 0 ? "" : "line " + std::to_string(note.line) + ": ";
-    if (outcome_.notes.size() < kMostShown) outcome_.notes.push_back(where + note.text);
+    if (outcome.notes.size() < kMostShown) outcome.notes.push_back(where + note.text);
   }
-
-  // The file's bytes, kept in parts.
-  Status bytes(std::string_view bytes) {
-    while (status_ && !bytes.empty()) {
-      const std::size_t n = std::min(bytes.size(), kPartBytes - part_.size());
-      part_.append(bytes.substr(0, n));
-      bytes.remove_prefix(n);
-      if (part_.size() == kPartBytes) flush();
-    }
-    return status_;
-  }
-
-  Status finish() {
-    if (status_ && !part_.empty()) flush();
-    if (status_) status_ = trials_.finish();
-    return std::move(status_);
-  }
-
- private:
-  void flush() {
-    status_ = writer_.put_part(source_, part_);
-    part_.clear();
-  }
-
-  schema::ImportWriter& writer_;
-  RowsToTrials& trials_;
-  std::string source_;
-  Outcome& outcome_;
-  std::string part_;
-  Status status_;
-};
+  return {};
+}
 
 bool knows_source(schema::Store& store, const std::string& sha256) {
   const auto sources = store.sources();
@@ -105,7 +72,9 @@ std::string expected_family(const fs::path& path, const ImportOptions& options) 
 Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, const ImportOptions& options,
                                  const std::string& harness_version) {
   // Read twice: the ids of its runs and trials follow from the file's digest, and rows go into the store as they come.
-  // The second digest, of the bytes that are kept, tells when somebody wrote to the file in between.
+  // The second digest, of the bytes that are kept, tells when somebody wrote to the file in between. Parsing runs ahead
+  // meanwhile.
+  RowStream rows(path, options);
   auto digest = sha256_file(path);
   if (!digest) return std::move(digest).error();
   Outcome outcome;
@@ -127,12 +96,11 @@ Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, con
                       {[&](const auto& environment) { return writer->put_environment(environment); },
                        [&](const auto& run) { return writer->put_run(run); },
                        [&](const auto& trial) { return writer->put_trial(trial); }});
-  StoreSink sink(*writer, trials, *digest, outcome);
-  ImportOptions with_bytes = options;
-  with_bytes.on_bytes = [&](std::string_view bytes) { return sink.bytes(bytes); };
-  auto imported = import_file(path, with_bytes, sink);
-  const Status stored = sink.finish();
-  if (!stored) return stored.error();
+  while (auto batch = rows.next()) {
+    if (auto status = put_batch(*writer, trials, *digest, *batch, outcome); !status) return std::move(status).error();
+  }
+  if (auto status = trials.finish(); !status) return std::move(status).error();
+  auto imported = rows.finish();
   if (!imported) return std::move(imported).error();
   if (imported->sha256 != *digest) {
     return Error{ErrorKind::kMachine, path.string(), "changed while it was read", "import it again when it is whole"};
@@ -156,6 +124,33 @@ bool is_capbench_store(const fs::path& path) {
   const std::string_view bytes(head.data(), static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
   return bytes.starts_with("SQLite format 3") && bytes.size() == head.size() && bytes.substr(68, 4) == "capb";
 }
+
+namespace {
+
+// What others sent, with where it came from. The trials are there already.
+Status merge_bundles(schema::Store& from, schema::ImportWriter& writer) {
+  const auto bundles = from.bundles({});
+  if (!bundles) return bundles.error();
+  for (const schema::BundleRecord& bundle : *bundles) {
+    const auto held = writer.bundle(bundle.id);
+    if (!held) return held.error();
+    if (!held->has_value()) {
+      const auto archive = from.bundle_archive(bundle.id);
+      if (!archive) return archive.error();
+      if (auto put = writer.put_bundle(bundle, archive->value_or("")); !put) return put;
+      const auto trials = from.bundle_trials({bundle.id, "", ""});
+      if (!trials) return trials.error();
+      for (const schema::BundleTrialRecord& trial : *trials) {
+        if (auto put = writer.put_bundle_trial(bundle.id, trial.trial_id); !put) return put;
+      }
+    }
+    if (bundle.withdrawn_at.empty()) continue;
+    if (auto status = writer.withdraw_bundle(bundle); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Outcome> merge_store_into(schema::Store& store, const fs::path& path) {
   auto from = schema::Store::open(path, schema::OpenMode::kReadOnly);
@@ -243,6 +238,7 @@ Result<Outcome> merge_store_into(schema::Store& store, const fs::path& path) {
   for (const schema::TriageRecord& decision : *decisions) {
     if (auto put = writer->put_triage(decision); !put) return std::move(put).error();
   }
+  if (auto status = merge_bundles(*from, *writer); !status) return std::move(status).error();
   outcome.added = writer->trials().added;
   outcome.known = writer->trials().known;
   if (auto status = writer->finish(); !status) return std::move(status).error();

@@ -7,6 +7,9 @@
 #include <fstream>
 #include <string>
 
+#include "base/digest.h"
+#include "harness/import/store/rows_to_trials.h"
+#include "schema/import_writer.h"
 #include "schema/store.h"
 
 namespace capbench::imports {
@@ -128,6 +131,91 @@ TEST_F(ImportInto, StoresMergeOnce) {
   EXPECT_EQ(second.known, 2);
   EXPECT_EQ(must(a.sources()).size(), 2U);
   EXPECT_EQ(must(a.quarantine("")).size(), must(store("b.db").quarantine("")).size());
+  EXPECT_TRUE(a.check_integrity().ok());
+}
+
+TEST_F(ImportInto, SettingsCountWhereverTheyStandInARow) {
+  // As a program prints that sorts names: the settings come behind the measurement.
+  const auto sorted = [](int threads, const char* test) {
+    return R"({"build_commit":"0ad4a86","n_depth":0,"n_gen":0,"n_prompt":)" + std::string(test) + R"(,"n_threads":)" +
+           std::to_string(threads) + R"(,"samples_ns":[1000],"type_k":"f16"})" + "\n";
+  };
+  schema::Store results = store();
+  must(import_file_into(results, write("s.jsonl", sorted(8, "512") + sorted(4, "256") + sorted(4, "128")), {}, "1"));
+  const auto trials = must(results.trials({}));
+  ASSERT_EQ(trials.size(), 2U);
+  EXPECT_EQ(trials[0].trial.workload, "t=8 ctk=f16");
+  EXPECT_EQ(trials[1].trial.workload, "t=4 ctk=f16");
+  EXPECT_EQ(trials[1].trial.results.size(), 2U);
+}
+
+TEST_F(ImportInto, ATrialHasOnlySoManyResults) {
+  std::string text;
+  constexpr std::size_t kRows = 2 * kMostResults + 10;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    text += R"({"n_prompt":512,"n_gen":0,"n_depth":)" + std::to_string(i) + R"(,"samples_ns":[)" +
+            std::to_string(i + 1) + "]}\n";
+  }
+  schema::Store results = store();
+  EXPECT_EQ(must(import_file_into(results, write("l.jsonl", text), {}, "1")).rows, kRows);
+  const auto trials = must(results.trials({}));
+  ASSERT_EQ(trials.size(), 3U);
+  std::int64_t ns = 0;
+  for (std::size_t t = 0; t < trials.size(); ++t) {
+    EXPECT_EQ(trials[t].trial.block, static_cast<std::int64_t>(t));
+    for (const auto& result : trials[t].trial.results) {
+      ASSERT_EQ(result.samples_ns, (std::vector<std::int64_t>{++ns}));
+    }
+  }
+  EXPECT_EQ(ns, static_cast<std::int64_t>(kRows));
+}
+
+TEST_F(ImportInto, BundlesOfOthersAreMergedWithTheirTrialsAndWithdrawals) {
+  const auto put = [&](schema::Store& results, const std::string& id, std::size_t trial) {
+    const auto trials = must(results.trials({}));
+    auto writer = must(schema::ImportWriter::begin(results));
+    schema::BundleRecord bundle;
+    bundle.id = id;
+    bundle.archive_sha256 = sha256("archive of " + id);
+    bundle.tier = "consistent";
+    bundle.verdict = "{}";
+    ASSERT_TRUE(writer.put_bundle(bundle, "archive of " + id).ok());
+    ASSERT_TRUE(writer.put_bundle_trial(id, trials.at(trial).trial.id).ok());
+    ASSERT_TRUE(writer.finish().ok());
+  };
+  const fs::path file = write("a.jsonl", row("pp512", "[1000]") + row("pp512", "[2000]") + row("pp512", "[3000]"));
+  schema::Store a = store("a.db");
+  must(import_file_into(a, file, {}, "1"));
+  put(a, "shared", 0);
+  {
+    schema::Store b = store("b.db");
+    must(import_file_into(b, file, {}, "1"));
+    put(b, "shared", 0);
+    put(b, "other", 1);
+    put(b, "gone", 2);
+    ASSERT_EQ(must(b.withdraw_bundle("gone", "wrong cable")), 1);
+    ASSERT_EQ(must(b.withdraw_bundle("shared", "mine")), 1);
+  }
+  std::string first;
+  for (int times = 0; times < 2; ++times) {
+    must(merge_store_into(a, folder_ / "b.db"));
+    std::string all;
+    for (const auto& bundle : must(a.bundles({}))) {
+      all += bundle.id + " " + bundle.received_at + " " + bundle.withdrawn_at + " " + bundle.why + "\n";
+      EXPECT_EQ(must(a.bundle_archive(bundle.id)), "archive of " + bundle.id);
+      EXPECT_EQ(must(a.bundle_trials({bundle.id, "", ""})).size(), 1U);
+    }
+    for (const auto& view : must(a.trials({}))) all += view.trial.status + " " + view.trial.reason + "\n";
+    if (times == 0) first = all;
+    EXPECT_EQ(all, first);
+  }
+  EXPECT_EQ(must(a.bundles({})).size(), 3U);
+  EXPECT_FALSE(must(a.bundle("gone"))->withdrawn_at.empty());
+  EXPECT_FALSE(must(a.bundle("shared"))->withdrawn_at.empty());
+  EXPECT_NE(
+      first.find("\nexcluded was ok: withdrawn (bundle shared): mine\nok \nexcluded was ok: withdrawn (bundle gone)"),
+      std::string::npos)
+      << first;
   EXPECT_TRUE(a.check_integrity().ok());
 }
 

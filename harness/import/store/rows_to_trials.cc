@@ -8,6 +8,8 @@
 #include "base/digest.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "harness/import/origin_fields.h"
+#include "harness/import/text.h"
 #include "schema/canonical.h"
 #include "schema/identity.h"
 
@@ -17,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kArm = "imported";
+constexpr std::int64_t kMostBlocks = 1'000'000;  // more than any series has: a larger number is damaged
 
 // Settings that change what is measured, with the name that they have in a workload. Everything else that a row prints
 // is a measurement, the machine, the model or the build.
@@ -67,9 +70,36 @@ std::string settings_text(const json& fields) {
   return text;
 }
 
-// The fields come in llama-bench's order: what is not a measurement stands before n_prompt.
-std::string_view before_measurement(std::string_view fields) {
-  return fields.substr(0, fields.find("\"n_prompt\""));
+// What tells the settings of a row: its fields up to the measurement, as llama-bench orders them; all of them where
+// somebody else ordered them and more than the measurement comes behind. `last` is what the row before gave: mostly the
+// same again.
+std::string_view told_settings(std::string_view fields, std::string_view last) {
+  constexpr auto kMeasurement =
+      std::to_array<std::string_view>({"n_prompt", "n_gen", "n_depth", "test_time", "avg_ns", "stddev_ns", "avg_ts",
+                                       "stddev_ts", "samples_ts", kOriginTrial, kOriginBlock});
+  constexpr std::string_view kFirst = "\"n_prompt\":";
+  const bool as_last = !last.empty() && fields.starts_with(last) && fields.substr(last.size()).starts_with(kFirst);
+  const std::size_t end = as_last ? last.size() : fields.find(kFirst);
+  if (end == std::string_view::npos) return fields;
+  // A quotation mark within a text has a backslash before it, so a comma and one begin a name, or a text in a list.
+  for (std::size_t at = end; at != std::string_view::npos && at < fields.size();) {
+    const std::size_t begin = at + 1;
+    const std::size_t quote = fields.find('"', begin);
+    if (quote == std::string_view::npos) return fields;
+    const std::string_view name = fields.substr(begin, quote - begin);
+    const bool is_name = quote + 1 < fields.size() && fields[quote + 1] == ':';
+    if (is_name && std::find(kMeasurement.begin(), kMeasurement.end(), name) == kMeasurement.end()) return fields;
+    at = fields.find(",\"", quote + 1);
+    if (at != std::string_view::npos) ++at;
+  }
+  return fields.substr(0, end);
+}
+
+// A text that an export adds to a row; empty if it does not.
+std::string exported(const json& fields, std::string_view name) {
+  if (!fields.is_object()) return "";
+  const auto it = fields.find(name);
+  return it == fields.end() || it->is_null() ? "" : text_of(*it);
 }
 
 std::string machine_label(const ImportedRow& row) {
@@ -102,26 +132,39 @@ RowsToTrials::RowsToTrials(std::string suite_id, std::string source, std::string
 
 const RowsToTrials::Setting& RowsToTrials::setting_of(const ImportedRow& row) {
   // Reading a row's fields costs more than all else together, and most rows say what the one before them said.
-  std::string said(before_measurement(row.result.fields));
-  said += '\n' + row.result.build + '\n' + row.result.cpu_info + '\n' + row.result.gpu_info + '\n' +
-          row.model_filename + '\n' + row.result.model_type;
+  const std::string_view told = told_settings(row.result.fields, std::string_view(last_said_).substr(0, last_told_));
+  std::string said(told);
+  for (const std::string* text :
+       {&row.result.build, &row.result.cpu_info, &row.result.gpu_info, &row.model_filename, &row.result.model_type}) {
+    said.append("\n").append(*text);
+  }
+  if (last_setting_ != nullptr && said == last_said_) return *last_setting_;
+  last_said_ = said;
+  last_told_ = told.size();
   const auto known = settings_.find(said);
-  if (known != settings_.end()) return known->second;
+  if (known != settings_.end()) return *(last_setting_ = &known->second);
   constexpr std::size_t kMostKnown = 4096;
   if (settings_.size() >= kMostKnown) settings_.clear();
+  const json fields = json::parse(row.result.fields, nullptr, false);
+  const auto first_of = [](std::initializer_list<std::string> texts) {
+    return *std::find_if(texts.begin(), texts.end() - 1, [](const std::string& text) { return !text.empty(); });
+  };
   Setting setting;
   setting.build = row.result.build;
-  setting.model =
-      row.model_filename.empty() ? row.result.model_type : std::string(foreign_base_name(row.model_filename));
-  if (setting.model.empty()) setting.model = "unnamed model";
-  setting.workload = settings_text(json::parse(row.result.fields, nullptr, false));
-  if (setting.workload.empty()) setting.workload = "default";
+  setting.arm = first_of({exported(fields, kOriginArm), std::string(kArm)});
+  setting.mode = first_of({exported(fields, kOriginMode), std::string(kArm)});
+  setting.guest = exported(fields, kOriginGuest);
+  setting.model = first_of({exported(fields, kOriginModel), std::string(foreign_base_name(row.model_filename)),
+                            row.result.model_type, "unnamed model"});
+  setting.model_kind = exported(fields, kOriginModelKind) == "twin" ? "twin" : "real";
+  setting.workload = first_of({exported(fields, kOriginWorkload), settings_text(fields), "default"});
+  setting.is_exported = fields.is_object() && fields.contains(kOriginTrial);
   schema::EnvironmentRecord environment;
   environment.json = schema::canonical(
       {{"imported", true}, {"cpu", to_utf8(row.result.cpu_info)}, {"gpu", to_utf8(row.result.gpu_info)}});
   setting.environment_id = schema::environment_id(environment);
   setting.machine_id = setting.environment_id;
-  return settings_.emplace(std::move(said), std::move(setting)).first->second;
+  return *(last_setting_ = &settings_.emplace(std::move(said), std::move(setting)).first->second);
 }
 
 Result<RowsToTrials::Machine*> RowsToTrials::machine_of(const ImportedRow& row) {
@@ -146,27 +189,44 @@ Result<RowsToTrials::Machine*> RowsToTrials::machine_of(const ImportedRow& row) 
   return &machines_.emplace(of_trial_.machine_id, std::move(machine)).first->second;
 }
 
+std::int64_t RowsToTrials::block_of(const schema::TrialRecord& trial, std::optional<std::int64_t> wanted) {
+  std::set<std::int64_t>& taken = blocks_[{trial.run_id, trial.arm, trial.workload, trial.model}];
+  std::int64_t block = taken.empty() ? 0 : *taken.rbegin() + 1;
+  if (wanted && *wanted >= 0 && *wanted <= kMostBlocks && !taken.contains(*wanted)) block = *wanted;
+  taken.insert(block);
+  return block;
+}
+
 Status RowsToTrials::take(ImportedRow& row) {
   const Setting& setting = setting_of(row);
-  const std::string test = '\n' + row.result.test + '\n';
-  if (trial_ && (setting != of_trial_ || tests_.find(test) != std::string::npos)) {
+  std::string name;
+  std::optional<std::int64_t> block;
+  if (setting.is_exported) {
+    const json fields = json::parse(row.result.fields, nullptr, false);
+    name = exported(fields, kOriginTrial);
+    block = parse_integer(exported(fields, kOriginBlock));
+  }
+  const bool is_next = name != name_of_trial_ || setting != of_trial_ || tests_.contains(row.result.test);
+  if (trial_ && (is_next || tests_.size() >= kMostResults)) {
     if (auto status = flush(); !status) return status;
   }
   if (!trial_) {
     of_trial_ = setting;
+    name_of_trial_ = std::move(name);
     auto machine = machine_of(row);
     if (!machine) return std::move(machine).error();
     schema::TrialRecord trial;
     trial.run_id = (*machine)->run.id;
     trial.suite_id = suite_id_;
     trial.environment_id = setting.environment_id;
-    trial.arm = kArm;
-    trial.mode = kArm;
+    trial.arm = setting.arm;
+    trial.mode = setting.mode;
     trial.target = kArm;
+    trial.guest = setting.guest;
     trial.workload = setting.workload;
     trial.model = setting.model;
-    trial.model_kind = "real";
-    trial.block = blocks_[{trial.run_id, trial.workload, trial.model}]++;
+    trial.model_kind = setting.model_kind;
+    trial.block = block_of(trial, block);
     trial.position = position_++;
     trial.status = "ok";
     trial.treatment = "unproven";
@@ -176,7 +236,7 @@ Status RowsToTrials::take(ImportedRow& row) {
     trial_ = std::move(trial);
     ++(*machine)->run.planned_trials;
   }
-  tests_ += test;
+  tests_.insert(row.result.test);
   for (std::string& flag : row.flags) {
     if (std::find(trial_->flags.begin(), trial_->flags.end(), flag) == trial_->flags.end()) {
       trial_->flags.push_back(std::move(flag));

@@ -6,10 +6,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/result.h"
 #include "harness/import/row.h"
@@ -25,12 +27,18 @@ struct TrialSink {
   std::function<Status(const schema::TrialRecord&)> trial;
 };
 
+inline constexpr std::size_t kMostResults = 4096;
+
 // Takes rows in the order of their file. Rows that follow each other with the same build, machine, model and settings
 // are taken for one process's, until a test comes again. Machines, models and settings are told apart by what the rows
 // say; nothing is pooled that they tell apart.
 //
 // Arm and mode are "imported": what the device was made to answer is not known. The workload's name lists the settings
-// that a row states, "t=8 ngl=99 b=2048 ub=512 ..."; the model's is its file's name, or its type.
+// that a row states, "t=8 ngl=99 b=2048 ub=512 ..."; the model's is its file's name, or its type. Rows that capbench
+// exported say all of that themselves, and which trial they are of (harness/import/origin_fields.h). That the
+// treatment took is not proven by their word.
+//
+// A trial has at most kMostResults results, so that memory is bounded whatever the file holds; no process prints more.
 class RowsToTrials {
  public:
   // `suite_id`: of the suite that the file's results belong to (see imported_suite). `source`: the file's digest.
@@ -45,9 +53,14 @@ class RowsToTrials {
   struct Setting {
     std::string build;
     std::string machine_id;
+    std::string arm;
+    std::string mode;
+    std::string guest;
     std::string model;
+    std::string model_kind;
     std::string workload;
     std::string environment_id;
+    bool is_exported = false;  // capbench wrote the rows, and they name their trials
 
     bool operator==(const Setting&) const = default;
   };
@@ -57,6 +70,7 @@ class RowsToTrials {
   };
 
   const Setting& setting_of(const ImportedRow& row);
+  std::int64_t block_of(const schema::TrialRecord& trial, std::optional<std::int64_t> wanted);
   Result<Machine*> machine_of(const ImportedRow& row);
   Status flush();
 
@@ -66,10 +80,15 @@ class RowsToTrials {
   TrialSink sink_;
   std::map<std::string, Machine> machines_;            // by machine_id
   std::unordered_map<std::string, Setting> settings_;  // by what the rows say of themselves before their measurement
-  std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> blocks_;  // by run, workload and model
+  std::string last_said_;                              // of the row before, and how much of it are fields
+  std::size_t last_told_ = 0;
+  const Setting* last_setting_ = nullptr;  // of the row before, in settings_
+  // Those that are taken, by run, arm, workload and model.
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::set<std::int64_t>> blocks_;
   std::optional<schema::TrialRecord> trial_;
   Setting of_trial_;
-  std::string tests_;  // of the trial, each between line breaks
+  std::string name_of_trial_;              // as an export gives it; empty: it is no export
+  std::unordered_set<std::string> tests_;  // of the trial
   std::int64_t position_ = 0;
 };
 

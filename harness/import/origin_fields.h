@@ -1,0 +1,26 @@
+// What a row that capbench exported says of its trial, beside llama-bench's own fields. llama-bench's readers ignore
+// them; an import takes arm, mode and the rest from them. Markdown has no place for them.
+#ifndef CAPBENCH_HARNESS_IMPORT_ORIGIN_FIELDS_H_
+#define CAPBENCH_HARNESS_IMPORT_ORIGIN_FIELDS_H_
+
+#include <string_view>
+
+namespace capbench::imports {
+
+inline constexpr std::string_view kOriginPrefix = "capbench_";
+
+// Alike for all rows of an arm. They stand among the settings, before n_prompt.
+inline constexpr std::string_view kOriginArm = "capbench_arm";
+inline constexpr std::string_view kOriginMode = "capbench_mode";
+inline constexpr std::string_view kOriginGuest = "capbench_guest";
+inline constexpr std::string_view kOriginWorkload = "capbench_workload";
+inline constexpr std::string_view kOriginModel = "capbench_model";
+inline constexpr std::string_view kOriginModelKind = "capbench_model_kind";
+
+// Of one trial. They stand at the end of a row.
+inline constexpr std::string_view kOriginTrial = "capbench_trial";
+inline constexpr std::string_view kOriginBlock = "capbench_block";
+
+}  // namespace capbench::imports
+
+#endif  // CAPBENCH_HARNESS_IMPORT_ORIGIN_FIELDS_H_

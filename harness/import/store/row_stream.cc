@@ -1,0 +1,148 @@
+#include "harness/import/store/row_stream.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "harness/import/store/channel.h"
+
+namespace capbench::imports {
+namespace {
+
+constexpr std::size_t kPartBytes = 4U << 20U;
+constexpr std::size_t kBatchRows = 256;
+constexpr std::size_t kBatchBytes = 1U << 20U;
+constexpr std::size_t kBatches = 16;
+
+using Batches = Channel<RowBatch>;
+
+// Gathers what an importer finds.
+class BatchSink : public RowSink {
+ public:
+  explicit BatchSink(Batches& batches) : batches_(batches) {}
+
+  void row(ImportedRow& row) override {
+    bytes_ += row.raw.size();
+    row.raw = {};
+    batch_.rows.push_back(std::move(row));
+    if (batch_.rows.size() >= kBatchRows || bytes_ >= kBatchBytes) flush();
+  }
+  void quarantine(QuarantinedRow row) override {
+    bytes_ += row.text.size();
+    batch_.quarantined.push_back(std::move(row));
+    if (batch_.quarantined.size() >= kBatchRows) flush();
+  }
+  void note(Note note) override {
+    batch_.notes.push_back(std::move(note));
+    if (batch_.notes.size() >= kBatchRows) flush();
+  }
+
+  void flush() {
+    static_cast<void>(batches_.push(std::exchange(batch_, {})));
+    batch_.rows.reserve(kBatchRows);
+    bytes_ = 0;
+  }
+
+ private:
+  Batches& batches_;
+  RowBatch batch_;
+  std::size_t bytes_ = 0;
+};
+
+// The file's bytes on their way to be packed.
+class Parts {
+ public:
+  explicit Parts(Channel<std::string>& channel) : channel_(channel) {}
+
+  Status add(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::size_t n = std::min(bytes.size(), kPartBytes - part_.size());
+      part_.append(bytes.substr(0, n));
+      bytes.remove_prefix(n);
+      if (part_.size() == kPartBytes && !flush()) {
+        return Error{ErrorKind::kMachine, "reading", "nobody wants the rest", ""};  // seen by nobody
+      }
+    }
+    return {};
+  }
+  bool flush() {
+    if (part_.empty()) return true;
+    std::string part = std::exchange(part_, {});
+    part_.reserve(kPartBytes);
+    return channel_.push(std::move(part));
+  }
+
+ private:
+  Channel<std::string>& channel_;
+  std::string part_;
+};
+
+}  // namespace
+
+struct RowStream::State {
+  Batches batches{kBatches, 2};
+  Channel<std::string> parts{1, 1};
+  // Each is written by its thread and read when that has ended.
+  Result<ImportedFile> file = ImportedFile();
+  Status packed;
+  std::thread reader;
+  std::thread packer;
+
+  void read(const std::filesystem::path& path, ImportOptions options) {
+    Parts bytes(parts);
+    BatchSink sink(batches);
+    options.on_bytes = [&](std::string_view chunk) { return bytes.add(chunk); };
+    file = import_file(path, options, sink);
+    bytes.flush();
+    parts.close();
+    sink.flush();
+    batches.close();
+  }
+
+  void pack() {
+    schema::Compressor compressor(schema::kFastLevel);
+    while (const std::optional<std::string> part = parts.pop()) {
+      Result<std::string> frame = compressor.compress(*part);
+      if (!frame) {
+        packed = std::move(frame).error();
+        parts.abandon();
+        break;
+      }
+      RowBatch batch;
+      batch.parts.push_back({"", std::move(*frame), part->size()});
+      if (!batches.push(std::move(batch))) break;
+    }
+    batches.close();
+  }
+
+  void join() {
+    if (reader.joinable()) reader.join();
+    if (packer.joinable()) packer.join();
+  }
+};
+
+RowStream::RowStream(const std::filesystem::path& path, const ImportOptions& options)
+    : state_(std::make_unique<State>()) {
+  state_->packer = std::thread([state = state_.get()] { state->pack(); });
+  state_->reader = std::thread([state = state_.get(), path, options] { state->read(path, options); });
+}
+
+RowStream::~RowStream() {
+  state_->batches.abandon();
+  state_->parts.abandon();
+  state_->join();
+}
+
+std::optional<RowBatch> RowStream::next() {
+  return state_->batches.pop();
+}
+
+Result<ImportedFile> RowStream::finish() {
+  state_->join();
+  if (!state_->packed) return std::move(state_->packed).error();
+  return std::move(state_->file);
+}
+
+}  // namespace capbench::imports
