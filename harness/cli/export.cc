@@ -27,7 +27,11 @@ int export_results(const Options& options) {
   filter.suite = options.suite;
   auto trials = store->trials(filter);
   if (!trials) return fail(trials.error());
-  const std::vector<exports::ExportRow> rows = exports::export_rows(*trials);
+  const exports::ExportRows found = exports::export_rows(*trials);
+  const std::vector<exports::ExportRow>& rows = found.rows;
+  for (const std::string& result : found.left_out) {
+    fmt::print(stderr, "left out, since nobody can have measured it: {}\n", result);
+  }
   if (rows.empty()) {
     return fail({ErrorKind::kUsage, path->string(), "holds no result of a trial that is ok",
                  "`capbench report speedup`, which says what became of the trials"});
@@ -37,14 +41,17 @@ int export_results(const Options& options) {
       return fail({ErrorKind::kUsage, "--out", "a database is not for a terminal", "--out llama-bench.sqlite"});
     }
     auto bytes = exports::render_sqlite(rows);
-    return bytes ? write_output(options.out, *bytes) : fail(bytes.error());
+    if (!bytes) return fail(bytes.error());
+    const int status = write_output(options.out, *bytes);
+    return status == 0 && !found.left_out.empty() ? 1 : status;
   }
   std::string text;
   if (options.format == "jsonl") text = exports::render_jsonl(rows);
   if (options.format == "csv") text = exports::render_csv(rows);
   if (options.format == "sql") text = exports::render_sql(rows);
   if (options.format == "md") text = exports::render_markdown(rows);
-  return write_output(options.out, text);
+  const int status = write_output(options.out, text);
+  return status == 0 && !found.left_out.empty() ? 1 : status;
 }
 
 }  // namespace
@@ -60,7 +67,9 @@ void add_export(CLI::App& app, Session& session) {
   command->add_option("--out", options->out, "a file instead of standard output");
   command->footer(
       "Only trials that are ok. Whatever reads llama-bench's output reads this; llama.cpp's\n"
-      "compare-llama-bench.py reads llama-bench-sqlite.\n"
+      "compare-llama-bench.py reads llama-bench-sqlite. Arm, mode and trial stand in fields named\n"
+      "capbench_..., from which `capbench import` takes them; a Markdown table has none of them.\n"
+      "Exit status 1: results that nobody can have measured were left out.\n"
       "Examples:\n"
       "  capbench export --db results.db --format md\n"
       "  capbench export --db results.db --format llama-bench-sqlite --out llama-bench.sqlite");

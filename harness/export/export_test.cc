@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "harness/export/render.h"
 #include "harness/import/import_file.h"
 #include "harness/import/sqlite_source.h"
@@ -161,9 +164,75 @@ TEST(ExportRows, OnlyTrialsThatAreOk) {
   trials[0].trial.stated[0].mean_ts = 3;
   trials[1].trial.status = "failed";
   trials[1].trial.results.push_back(rows()[1].result);
-  const std::vector<ExportRow> exported = export_rows(trials);
+  const std::vector<ExportRow> exported = export_rows(trials).rows;
   ASSERT_THAT(exported, SizeIs(2));
   EXPECT_EQ(exported[1].mean_ts, 3);
+}
+
+TEST(ExportRows, WhatNobodyCanHaveMeasuredIsLeftOut) {
+  std::vector<schema::TrialView> trials(1);
+  trials[0].trial.id = "0123456789abcdef";
+  trials[0].trial.status = "ok";
+  for (const std::int64_t ns : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{5}}) {
+    trials[0].trial.results.push_back(rows()[0].result);
+    trials[0].trial.results.back().samples_ns = {1000, ns};
+  }
+  trials[0].trial.results.push_back(rows()[0].result);
+  trials[0].trial.results.back().samples_ns.clear();
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [prompt, gen, depth] : {std::array{kHuge, kHuge, std::int64_t{0}}, std::array<std::int64_t, 3>{},
+                                           std::array{std::int64_t{1}, std::int64_t{0}, std::int64_t{-1}}}) {
+    trials[0].trial.results.push_back(rows()[0].result);
+    trials[0].trial.results.back().n_prompt = prompt;
+    trials[0].trial.results.back().n_gen = gen;
+    trials[0].trial.results.back().n_depth = depth;
+  }
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double mean : {0.0, -1.0, infinite, std::nan(""), 7.0}) {
+    trials[0].trial.stated.push_back({});
+    trials[0].trial.stated.back().test = "pp\x1b[1m";
+    trials[0].trial.stated.back().n_prompt = 1;
+    trials[0].trial.stated.back().mean_ts = mean;
+    if (mean == 7.0) {
+      trials[0].trial.stated.push_back(trials[0].trial.stated.back());
+      trials[0].trial.stated.back().stddev_ts = infinite;
+    }
+  }
+  const ExportRows exported = export_rows(trials);
+  ASSERT_THAT(exported.rows, SizeIs(2));
+  EXPECT_EQ(exported.rows[0].result.samples_ns.at(1), 5);
+  EXPECT_EQ(exported.rows[1].mean_ts, 7);
+  ASSERT_THAT(exported.left_out, SizeIs(11));
+  EXPECT_EQ(exported.left_out[0], "trial 0123456789ab: pp512: a sample of 0 ns");
+  EXPECT_EQ(exported.left_out[7], "trial 0123456789ab: pp\xEF\xBF\xBD[1m: a mean of 0 tokens/s");
+  for (const auto& text : {render_jsonl(exported.rows), render_csv(exported.rows), render_sql(exported.rows),
+                           render_markdown(exported.rows)}) {
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("nan")));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("inf\"")));
+  }
+}
+
+TEST(Exports, HoldNothingThatATerminalOrASpreadsheetObeys) {
+  std::vector<ExportRow> list{rows()[0]};
+  const std::string evil = "=cmd|'/c calc'!A1\x1b]0;x\x07\x7f\r\n\xC2\x9B\x31m\xE2\x80\xAE";
+  list[0].result.model_type = evil;
+  list[0].result.gpu_info = evil;
+  list[0].result.fields = nlohmann::json({{"model_filename", evil}, {"n_gpu_layers", -1}, {evil, evil}}).dump();
+  list[0].origin = {"t", evil, "stock", "", "w", "m", "real", 0};
+  for (const auto& text : {render_jsonl(list), render_csv(list), render_sql(list), render_markdown(list)}) {
+    std::string one_line = text;
+    std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+    EXPECT_TRUE(is_printable(one_line)) << text;
+  }
+  const std::string csv = render_csv(list);
+  EXPECT_THAT(csv, HasSubstr("\"'=cmd|"));
+  EXPECT_THAT(csv, ::testing::Not(HasSubstr("\"=")));
+  EXPECT_THAT(csv, HasSubstr("\"-1\""));
+  // JSONL loses nothing.
+  const auto imported = imports::import_bytes(render_jsonl(list), "export").value();
+  ASSERT_THAT(imported.rows, SizeIs(1));
+  EXPECT_EQ(imported.rows[0].result.gpu_info, evil);
+  EXPECT_EQ(imported.rows[0].model_filename, evil);
 }
 
 // ---- llama.cpp's own script ----

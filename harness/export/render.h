@@ -1,8 +1,12 @@
 // Results as llama-bench's own formats, so that whatever reads those reads ours. Pure.
 //
-// Averages and deviations are computed from the samples by llama-bench's formulas (arithmetic mean of the rates, n-1);
-// rows without samples give what their source stated. Unknown fields are null (JSONL, SQL) or empty (CSV). Importing
-// any of these gives the same results back, samples included; Markdown keeps means of two decimals only.
+// Beside llama-bench's fields each row has those of harness/import/origin_fields.h. Averages and deviations are
+// computed from the samples by llama-bench's formulas (arithmetic mean of the rates, n-1); rows without samples give
+// what their source stated. Unknown fields are null (JSONL, SQL) or empty (CSV). Importing any of these gives the same
+// results back, samples, arms and modes included; Markdown keeps means of two decimals and no arms.
+//
+// No export holds anything that a terminal or a spreadsheet would obey: what cannot be shown is \u and a number in
+// JSONL and U+FFFD elsewhere, and a text that a spreadsheet would compute has an apostrophe before it in CSV.
 #ifndef CAPBENCH_HARNESS_EXPORT_RENDER_H_
 #define CAPBENCH_HARNESS_EXPORT_RENDER_H_
 
@@ -18,6 +22,18 @@
 
 namespace capbench::exports {
 
+// The trial that a row is of, as the fields of harness/import/origin_fields.h. Without a name: it is of none.
+struct Origin {
+  std::string trial;
+  std::string arm;
+  std::string mode;
+  std::string guest;
+  std::string workload;
+  std::string model;
+  std::string model_kind;
+  std::int64_t block = 0;
+};
+
 // One row: measured with samples, or stated by its source.
 struct ExportRow {
   schema::ResultRecord result;  // without samples: the next three hold
@@ -25,10 +41,16 @@ struct ExportRow {
   std::optional<double> stddev_ts;
   std::optional<std::int64_t> repetitions;
   std::string started_at;  // of its trial, for rows without a test_time
+  Origin origin = {};
 };
 
-// The rows of the trials whose status is "ok", in their order.
-std::vector<ExportRow> export_rows(std::span<const schema::TrialView> trials);
+struct ExportRows {
+  std::vector<ExportRow> rows;
+  std::vector<std::string> left_out;  // results that nobody can have measured, and why: "trial 0123abcd: pp512: ..."
+};
+
+// The results of the trials whose status is "ok", in their order.
+ExportRows export_rows(std::span<const schema::TrialView> trials);
 
 // One JSON object a line, with every field that is known and the samples.
 std::string render_jsonl(std::span<const ExportRow> rows);

@@ -38,7 +38,7 @@ struct Line {
   Values values;
 };
 
-struct Column {
+struct TableColumn {
   std::string heading;
   int width;  // negative: aligned to the left
   std::string (*cell)(const Line& line, Field field);
@@ -50,9 +50,9 @@ std::string cell_text(std::string_view text) {
   std::string cell;
   for (const char c : text) {
     if (c == '|') cell.push_back('\\');
-    cell.push_back(c == '\n' || c == '\r' ? ' ' : c);
+    cell.push_back(c == '\n' || c == '\r' || c == '\t' ? ' ' : c);
   }
-  return cell;
+  return printable(cell);
 }
 
 std::string setting_cell(const Line& line, Field field) {
@@ -103,13 +103,13 @@ bool is_shown(std::span<const Line> lines, Field field, std::string_view usual, 
   });
 }
 
-std::vector<Column> columns_for(std::span<const Line> lines) {
+std::vector<TableColumn> columns_for(std::span<const Line> lines) {
   const bool is_cpu =
       std::all_of(lines.begin(), lines.end(), [](const Line& line) { return is_cpu_only(line.row->result.backends); });
-  std::vector<Column> columns{{"model", -30, setting_cell, Field::kModelType},
-                              {"size", 10, size_cell, Field::kModelSize},
-                              {"params", 10, parameters_cell, Field::kModelNParams},
-                              {"backend", -10, setting_cell, Field::kBackends}};
+  std::vector<TableColumn> columns{{"model", -30, setting_cell, Field::kModelType},
+                                   {"size", 10, size_cell, Field::kModelSize},
+                                   {"params", 10, parameters_cell, Field::kModelNParams},
+                                   {"backend", -10, setting_cell, Field::kBackends}};
   const auto add = [&](Field field) {
     const FieldInfo& known = imports::info(field);
     columns.push_back({std::string(known.heading), known.width, setting_cell, field});
@@ -136,18 +136,18 @@ void append_cell(std::string& out, const std::string& text, int width) {
 }
 
 void append_table(std::string& out, std::span<const Line> lines) {
-  const std::vector<Column> columns = columns_for(lines);
+  const std::vector<TableColumn> columns = columns_for(lines);
   out += "|";
-  for (const Column& column : columns) append_cell(out, column.heading, column.width);
+  for (const TableColumn& column : columns) append_cell(out, column.heading, column.width);
   out += "\n|";
-  for (const Column& column : columns) {
+  for (const TableColumn& column : columns) {
     out += " " + std::string(static_cast<std::size_t>(std::abs(column.width)) - 1, '-') +
            (column.width > 0 ? ":" : "-") + " |";
   }
   out += "\n";
   for (const Line& line : lines) {
     out += "|";
-    for (const Column& column : columns) append_cell(out, column.cell(line, column.field), column.width);
+    for (const TableColumn& column : columns) append_cell(out, column.cell(line, column.field), column.width);
     out += "\n";
   }
 }
@@ -172,7 +172,7 @@ std::string render_markdown(std::span<const ExportRow> rows) {
     while (end < lines.size() && build_of(lines[end]) == build) ++end;
     if (!out.empty()) out += "\n";
     append_table(out, std::span(lines).subspan(start, end - start));
-    if (!build.empty()) out += "\nbuild: " + build + "\n";
+    if (!build.empty()) out += "\nbuild: " + printable(build) + "\n";
     start = end;
   }
   return out;

@@ -11,7 +11,6 @@ namespace capbench::exports {
 namespace {
 
 using imports::Field;
-using imports::FieldInfo;
 using imports::FieldType;
 
 struct CloseDatabase {
@@ -34,8 +33,9 @@ Error failure(sqlite3* database) {
 }
 
 // In the place of an unknown setting; measured values stay NULL.
-std::optional<std::string> neutral(const FieldInfo& field) {
-  switch (field.field) {
+std::optional<std::string> neutral(const Column& column) {
+  if (!column.field) return std::nullopt;
+  switch (*column.field) {
     case Field::kAvgNs:
     case Field::kStddevNs:
     case Field::kAvgTs:
@@ -44,22 +44,24 @@ std::optional<std::string> neutral(const FieldInfo& field) {
     case Field::kNGpuLayers:
       return "-1";
     default:
-      return field.type == FieldType::kText ? "" : "0";
+      return column.type == FieldType::kText ? "" : "0";
   }
 }
 
 std::string schema_sql(std::string& insert) {
   std::string create = "CREATE TABLE llama_bench (";
   insert = "INSERT INTO llama_bench VALUES (";
-  for (const FieldInfo& field : imports::fields().first(imports::kCurrentFields)) {
-    const std::string_view type = field.type == FieldType::kText   ? "TEXT"
-                                  : field.type == FieldType::kReal ? "REAL"
-                                                                   : "INTEGER";
-    create += fmt::format("{} {}, ", field.name, type);
-    insert += "?, ";
+  const char* separator = "";
+  for (const Column& column : table_columns()) {
+    const std::string_view type = column.type == FieldType::kText   ? "TEXT"
+                                  : column.type == FieldType::kReal ? "REAL"
+                                                                    : "INTEGER";
+    create += fmt::format("{}{} {}", separator, column.name, type);
+    insert += fmt::format("{}?", separator);
+    separator = ", ";
   }
-  insert += "?)";
-  return create + "samples_ns TEXT)";
+  insert += ")";
+  return create + ")";
 }
 
 bool insert_row(sqlite3_stmt* statement, const Values& values) {
@@ -73,11 +75,11 @@ bool insert_row(sqlite3_stmt* statement, const Values& values) {
     ++index;
     return status == SQLITE_OK;
   };
-  for (const FieldInfo& field : imports::fields().first(imports::kCurrentFields)) {
-    const auto& value = values.at(field.field);
-    if (!bind(value ? value : neutral(field))) return false;
+  const std::vector<Column> columns = table_columns();
+  const std::vector<std::optional<std::string>> row = table_values(values);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!bind(row[i] ? row[i] : neutral(columns[i]))) return false;
   }
-  if (!bind(values.samples_ns.empty() ? std::nullopt : std::optional(values.samples_ns))) return false;
   return sqlite3_step(statement) == SQLITE_DONE;
 }
 

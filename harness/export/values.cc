@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "harness/stats/summary.h"
 
 namespace capbench::exports {
@@ -86,7 +87,50 @@ void add_build(const std::string& build, Values& values) {
   if (is_number) set_if_unknown(values, Field::kBuildNumber, number);
 }
 
+void add_origin(const Origin& origin, Values& values) {
+  if (origin.trial.empty()) return;
+  values.arm = {origin.arm, origin.mode, origin.guest, origin.workload, origin.model, origin.model_kind};
+  values.trial = {origin.trial, std::to_string(origin.block)};
+}
+
 }  // namespace
+
+std::vector<Column> table_columns() {
+  std::vector<Column> columns;
+  for (const imports::FieldInfo& field : imports::fields().first(imports::kCurrentFields)) {
+    if (field.field == Field::kNPrompt) {
+      for (const std::string_view name : kArmNames) columns.push_back({name, imports::FieldType::kText, std::nullopt});
+    }
+    columns.push_back({field.name, field.type, field.field});
+  }
+  columns.push_back({imports::kOriginTrial, imports::FieldType::kText, std::nullopt});
+  columns.push_back({imports::kOriginBlock, imports::FieldType::kInteger, std::nullopt});
+  columns.push_back({"samples_ns", imports::FieldType::kText, std::nullopt});
+  return columns;
+}
+
+std::vector<std::optional<std::string>> table_values(const Values& values) {
+  std::vector<std::optional<std::string>> row;
+  for (std::size_t i = 0; i < values.current.size(); ++i) {
+    if (i == static_cast<std::size_t>(Field::kNPrompt)) row.insert(row.end(), values.arm.begin(), values.arm.end());
+    row.push_back(values.current.at(i));
+  }
+  row.insert(row.end(), values.trial.begin(), values.trial.end());
+  row.push_back(values.samples_ns.empty() ? std::nullopt : std::optional(values.samples_ns));
+  return row;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    std::string_view rest = text;
+    take_character(rest);
+    const std::string_view character = text.substr(0, text.size() - rest.size());
+    shown += is_printable(character) ? character : std::string_view("\xEF\xBF\xBD");
+    text = rest;
+  }
+  return shown;
+}
 
 Values values_of(const ExportRow& row) {
   Values values;
@@ -97,7 +141,8 @@ Values values_of(const ExportRow& row) {
       const auto field = imports::field_named(name);
       if (field && static_cast<std::size_t>(*field) < imports::kCurrentFields) {
         if (auto text = plain(value)) set(values, *field, std::move(*text));
-      } else if (field != Field::kSamplesNs && field != Field::kSamplesTs) {
+      } else if (field != Field::kSamplesNs && field != Field::kSamplesTs &&
+                 !name.starts_with(imports::kOriginPrefix)) {
         values.others.emplace_back(name, dump(value));
       }
     }
@@ -114,6 +159,7 @@ Values values_of(const ExportRow& row) {
   if (result.model_n_params > 0) set_if_unknown(values, Field::kModelNParams, std::to_string(result.model_n_params));
   // llama-bench gives whole seconds.
   if (row.started_at.size() >= 19) set_if_unknown(values, Field::kTestTime, row.started_at.substr(0, 19) + "Z");
+  add_origin(row.origin, values);
   if (result.samples_ns.empty()) {
     add_stated(row, values);
   } else {
