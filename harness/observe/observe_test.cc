@@ -156,6 +156,36 @@ TEST(Treatment, OfVulkanIsProvenByGgmlsLine) {
   EXPECT_THAT(check(kVulkanStock, vulkan_line("0")).reason, HasSubstr("the vulkan stand-in guest did not load"));
 }
 
+// An environment variable proves nothing by being set: what it does must show.
+TEST(Treatment, OfAVariableIsProvenWhereGgmlShowsIt) {
+  const auto log = [](const std::string& cores, int float16) {
+    return "ggml_vulkan: 0 = GPU (driver) | uma: 0 | fp16: " + std::to_string(float16) +
+           " | bf16: 0 | warp size: 32 | shared memory: 49152 | int dot: 1 | matrix cores: " + cores + "\n";
+  };
+  const auto judged = [](const std::string& variable, const std::string& log) {
+    suite::Arm a = kBare;
+    a.env = {{variable, "1"}};
+    TreatmentEvidence evidence;
+    evidence.log = log;
+    evidence.mapped_files = {"/bin/llama-bench"};
+    evidence.varied_variables = {variable};
+    return check_treatment(a, evidence);
+  };
+  EXPECT_EQ(judged("GGML_VK_DISABLE_COOPMAT", log("none", 1)).treatment, "proven");
+  EXPECT_EQ(judged("GGML_VK_DISABLE_F16", log("none", 0)).treatment, "proven");
+  const auto ignored = judged("GGML_VK_DISABLE_F16", log("none", 1));
+  EXPECT_EQ(ignored.treatment, "unproven");
+  EXPECT_THAT(ignored.reason, HasSubstr("nothing shows that GGML_VK_DISABLE_F16 was read"));
+  const auto unknown = judged("NOBODY_READS_THIS", log("none", 1));
+  EXPECT_EQ(unknown.treatment, "unproven");
+  EXPECT_THAT(unknown.reason, HasSubstr("NOBODY_READS_THIS"));
+  // What puts a shim in place shows in the shim; what every arm has is no treatment.
+  EXPECT_EQ(judged("VK_ADD_LAYER_PATH", log("none", 1)).treatment, "proven");
+  suite::Arm shared = kBare;
+  shared.env = {{"GGML_VK_VISIBLE_DEVICES", "0"}};
+  EXPECT_EQ(check(shared, std::string(kLoadedHaswell)).treatment, "proven");
+}
+
 TEST(Treatment, OfWhatGgmlDoesNotPrintNeedsAProbe) {
   const suite::Arm a = arm({}, {{"vulkan.subgroup_size_control", "off"}});
   const std::string log = vulkan_banner(R"("shim")", "vulkan.subgroup_size_control", "off") + vulkan_line("1");

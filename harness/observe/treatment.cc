@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "harness/observe/log_lines.h"
 #include "harness/observe/observation.h"
 #include "harness/observe/published_shims.h"
+#include "harness/observe/variables.h"
 #include "shim/common/evidence.h"
 
 namespace capbench::observe {
@@ -212,6 +214,42 @@ void record(const Levels& requested, const std::vector<Observation>& all, const 
   }
 }
 
+// llama.cpp's own switches, and what its log no longer reports once it has read one (shim/expectations has their
+// sources). That it was set at all counts, not to what.
+struct Switch {
+  std::string_view variable;
+  std::string_view reported;
+};
+constexpr Switch kSwitches[] = {
+    {"GGML_VK_DISABLE_F16", "vulkan.shader_float16"},
+    {"GGML_VK_DISABLE_DOT2", "vulkan.mixed_float_dot_product"},
+    {"GGML_VK_DISABLE_BFLOAT16", "vulkan.bfloat16"},
+    {"GGML_VK_DISABLE_OCP_FP4", "vulkan.ocp_fp4"},
+    {"GGML_VK_DISABLE_INTEGER_DOT_PRODUCT", "vulkan.integer_dot_product"},
+    {"GGML_VK_DISABLE_COOPMAT", "vulkan.cooperative_matrix"},
+    {"GGML_VK_DISABLE_COOPMAT2", "vulkan.cooperative_matrix2"},
+    {"GGML_VK_DISABLE_COOPMAT2_DECODE_VECTOR", "vulkan.cooperative_matrix_decode_vector"},
+    {"GGML_METAL_BF16_DISABLE", "ggml.bfloat"},
+    {"GGML_METAL_TENSOR_DISABLE", "ggml.tensor"},
+    {"GGML_METAL_SHARED_BUFFERS_DISABLE", "ggml.shared_buffers"},
+};
+
+// A variable that shows in nothing may have been read or not. Those that put a shim in place show in the shim.
+std::string unread_variable(const std::vector<std::string>& varied, const std::vector<Observation>& all) {
+  for (const std::string& name : varied) {
+    if (is_injection_variable(name) || name.starts_with("VK_LAYER_") || name == "VK_ADD_LAYER_PATH") continue;
+    const auto* known = std::find_if(std::begin(kSwitches), std::end(kSwitches),
+                                     [&](const Switch& one) { return one.variable == name; });
+    if (known == std::end(kSwitches)) return fmt::format("nothing shows that {} was read", name);
+    const bool shown = std::any_of(all.begin(), all.end(), [&](const Observation& seen) {
+      return seen.name == known->reported && seen.source == Source::kGgmlLog && seen.value == "off";
+    });
+    if (!shown)
+      return fmt::format("nothing shows that {} was read: ggml's log should have {} off", name, known->reported);
+  }
+  return "";
+}
+
 }  // namespace
 
 TreatmentVerdict check_treatment(const suite::Arm& arm, const TreatmentEvidence& given) {
@@ -251,6 +289,7 @@ TreatmentVerdict check_treatment(const suite::Arm& arm, const TreatmentEvidence&
                           expected_variant("", evidence, seen.source));
     }
   }
+  if (doubt.empty()) doubt = unread_variable(given.varied_variables, all);
   if (!doubt.empty()) {
     verdict.reason = std::move(doubt);
     return verdict;

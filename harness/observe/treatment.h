@@ -22,6 +22,9 @@ struct TreatmentEvidence {
   shim::cpu::FeatureSet hardware_features = 0;  // what this machine executes
   std::string_view probe;              // what `capbench probe` printed in the arm's environment; empty: not run
   std::string_view injection_problem;  // why the shim could not be put in place; empty: it could
+  // Of the arm's environment variables those that are its treatment (suite::varied_variables). One that nothing shows
+  // to have been read leaves the arm unproven.
+  std::vector<std::string> varied_variables;
 };
 
 struct TreatmentVerdict {

@@ -101,7 +101,7 @@ void judge(const JobResult& job, const JudgeContext& context, double limit_s, sc
 
   observe::TreatmentVerdict treatment =
       observe::check_treatment(context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features,
-                                             context.probe, context.injection_problem});
+                                             context.probe, context.injection_problem, context.varied_variables});
   trial.treatment = treatment.treatment;
   trial.capabilities = std::move(treatment.capabilities);
   trial.quality = "unchecked";

@@ -20,8 +20,9 @@ struct JudgeContext {
   const suite::Arm& arm;
   std::vector<std::string> cpu_variants;
   shim::cpu::FeatureSet hardware_features;
-  std::string_view probe = {};              // what `capbench probe` printed in the arm's environment
-  std::string_view injection_problem = {};  // why the shim could not be put in place
+  std::string_view probe = {};                     // what `capbench probe` printed in the arm's environment
+  std::string_view injection_problem = {};         // why the shim could not be put in place
+  std::vector<std::string> varied_variables = {};  // of the arm's environment, those that are its treatment
 };
 
 // Fills in status, reason, treatment, results, capabilities, timing and the exit of `trial` from the job's end and

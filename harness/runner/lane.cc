@@ -15,6 +15,7 @@
 #include "harness/runner/judge.h"
 #include "harness/runner/quality_gate.h"
 #include "harness/runtime/runtime.h"
+#include "harness/suite/variables.h"
 
 namespace capbench::runner {
 namespace {
@@ -294,7 +295,8 @@ Status Lane::run_trial(const schema::RunRecord& run, const suite::PlannedTrial& 
   trial.argv = job.argv;
   trial.environment_set = job.set_env;
   judge(result,
-        {suite.runtime.kind, workload, arm, input.cpu_variants, place.cpu_features(), probe, input.injection_problem},
+        {suite.runtime.kind, workload, arm, input.cpu_variants, place.cpu_features(), probe, input.injection_problem,
+         suite::varied_variables(suite, arm)},
         suite.protocol.time_limit_s, trial);
   if (const auto quality = quality_.find({arm.name, trial.model}); quality != quality_.end()) {
     trial.quality = quality->second.status;

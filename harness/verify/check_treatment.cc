@@ -8,6 +8,7 @@
 
 #include "harness/runner/journal.h"
 #include "harness/runner/judge.h"
+#include "harness/suite/variables.h"
 #include "harness/verify/checks.h"
 #include "harness/verify/same_text.h"
 #include "shim/cpu/cpuinfo.h"
@@ -164,11 +165,13 @@ Judgement judge_with(const TrialEntry& trial, const target::JobResult& job, cons
                      shim::cpu::FeatureSet features) {
   const suite::Suite& suite = *trial.suite->suite;
   Judgement found;
-  runner::judge(job, {suite.runtime.kind, *trial.workload, *trial.arm, variants, features, *trial.probe, {}},
+  const std::vector<std::string> varied = suite::varied_variables(suite, *trial.arm);
+  runner::judge(job, {suite.runtime.kind, *trial.workload, *trial.arm, variants, features, *trial.probe, {}, varied},
                 suite.protocol.time_limit_s, found.trial);
   if (found.trial.treatment != "proven") {
     found.why =
-        observe::check_treatment(*trial.arm, {job.err, job.mapped_files, variants, features, *trial.probe, {}}).reason;
+        observe::check_treatment(*trial.arm, {job.err, job.mapped_files, variants, features, *trial.probe, {}, varied})
+            .reason;
   }
   found.difference = capabilities_difference(*trial.record, found.trial, found.field);
   found.fits = found.field.empty() && found.trial.treatment == trial.record->treatment &&
