@@ -34,11 +34,10 @@ class Search {
   }
 
   // The fewest literals that hold at every setting with claim `all` and at none with claim `none`; among equals those
-  // that hold at the fewest settings that cannot tell. `alone`: nothing if there are several such.
-  std::optional<Literals> best(std::span<const SettingClaim> settings, Claim all, Claim none, bool alone) const {
-    std::optional<Literals> best;
+  // that hold at the fewest settings that cannot tell. Several if they are equal in that too.
+  std::vector<Literals> best(std::span<const SettingClaim> settings, Claim all, Claim none) const {
+    std::vector<Literals> best;
     std::pair<std::size_t, std::size_t> best_score;
-    bool tied = false;
     Literals literals(design_.data->factors.size());
     do {
       std::size_t unknown = 0;
@@ -49,15 +48,12 @@ class Search {
         unknown += setting.claim == Claim::kUnknown && inside ? 1U : 0U;
       }
       const std::pair score(size_of(literals), unknown);
-      if (fits && (!best || score < best_score)) {
-        best = literals;
-        best_score = score;
-        tied = false;
-      } else if (fits && score == best_score) {
-        tied = true;
-      }
+      if (!fits || (!best.empty() && score > best_score)) continue;
+      if (!best.empty() && score < best_score) best.clear();
+      best_score = score;
+      best.push_back(literals);
     } while (next(literals));
-    return alone && tied ? std::nullopt : best;
+    return best;
   }
 
   // How many combinations of levels of the factors that may be asked for there are.
@@ -123,6 +119,21 @@ std::string literal_text(const FactorialData& data, const Literals& literals) {
   return text;
 }
 
+// "only without a"; where settings that cannot tell leave several that are equally good: "only without a, or only
+// without b: what was measured fits either".
+std::string alternatives_text(const PreparedDesign& design, const std::string& word, std::span<const Literals> found) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> texts;
+  for (const Literals& literals : found) {
+    if (texts.size() == kMost) break;
+    texts.push_back(word + " " + literal_text(*design.data, with_companions(design, literals)));
+  }
+  if (found.size() == 1) return texts.front();
+  std::string text = fmt::format("{}", fmt::join(texts, ", or "));
+  if (found.size() > kMost) text += fmt::format(", or by one of {} more conditions", found.size() - kMost);
+  return text + (found.size() == 2 ? ": what was measured fits either" : ": what was measured fits each");
+}
+
 }  // namespace
 
 std::string joined(std::span<const std::string> names, const std::string& last_word) {
@@ -164,9 +175,10 @@ Condition describe_condition(const PreparedDesign& design, std::size_t factor, s
   }
   // Where settings were left out several descriptions may fit what was run: then none is given.
   const std::string missing = every ? "" : fmt::format(" (of the {} {})", run, others);
-  if (const auto found = search.best(settings, Claim::kBeyond, Claim::kWithin, !every)) {
-    const Literals only = with_companions(design, *found);
-    condition.text = "only " + literal_text(*design.data, only) + missing + rest;
+  const std::vector<Literals> found = search.best(settings, Claim::kBeyond, Claim::kWithin);
+  if (found.size() == 1 || (every && !found.empty())) {
+    condition.text = alternatives_text(design, "only", found) + missing + rest;
+    const Literals only = with_companions(design, found.front());
     for (std::size_t f = 0; f < only.size(); ++f) {
       if (only[f]) condition.without.push_back(f);
     }
@@ -176,8 +188,9 @@ Condition describe_condition(const PreparedDesign& design, std::size_t factor, s
     if (!plain || unknown > 0 || !every) condition.without.clear();
     return condition;
   }
-  if (const auto unless = search.best(settings, Claim::kWithin, Claim::kBeyond, !every)) {
-    condition.text = "except " + literal_text(*design.data, with_companions(design, *unless)) + missing + rest;
+  const std::vector<Literals> unless = search.best(settings, Claim::kWithin, Claim::kBeyond);
+  if (unless.size() == 1 || (every && !unless.empty())) {
+    condition.text = alternatives_text(design, "except", unless) + missing + rest;
     return condition;
   }
   condition.text = counted;

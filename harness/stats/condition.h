@@ -27,7 +27,8 @@ struct Condition {
 // The fewest levels of other factors that hold at every setting with an effect beyond the margin and at none with one
 // within it; else those that hold the other way round ("unless"); else a count of settings. `settings` are those that
 // were run: where that is not every combination of the others' levels, the text says how many it speaks of, and names
-// levels only if no others describe what was run as well.
+// levels only if no others describe what was run as well. Where every combination was run and those that cannot tell
+// leave several descriptions equally good, all of them are named, or three and how many more there are.
 Condition describe_condition(const PreparedDesign& design, std::size_t factor, std::span<const SettingClaim> settings);
 
 // "a", "a and b", "a, b and c".

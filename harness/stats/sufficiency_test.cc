@@ -182,6 +182,20 @@ TEST(Sufficiency, LeaveOneOutCannotSeeRedundancy) {
   EXPECT_FALSE(more.cuts[0].minimal_shown);
 }
 
+// The settings that would tell "without b" from "without c" are too noisy: both are named.
+TEST(Sufficiency, NamesEveryConditionThatFitsWhatWasMeasured) {
+  Random random(17);
+  const simulation::Noise quiet{.between = 0.003, .within = 0.003};
+  const simulation::Noise loud{.between = 0.3, .within = 0.003};
+  FactorialData data = simulation::factorial(
+      random, "pp512", {"a", "b", "c"}, [](std::size_t cell) { return cell == 0 ? 80.0 : 100.0; }, quiet, 5);
+  for (const std::size_t cell : {2U, 3U, 4U, 5U}) data.cells[cell].trials = simulation::trials(random, 100, loud, 5);
+  const Dependence found = only(data);
+  EXPECT_EQ(found.factors[0].condition,
+            "only without b, or only without c: what was measured fits either (cannot tell at 2 of 4 settings)");
+  EXPECT_THAT(found.sentence, HasSubstr("a matters only without b, or only without c"));
+}
+
 TEST(Sufficiency, OneAtATimeTellsWhatEachAdds) {
   Random random(13);
   const simulation::Noise quiet{.between = 0.003, .within = 0.003};
