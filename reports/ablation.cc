@@ -320,6 +320,13 @@ void note_single_processes(const Draft& draft, std::vector<std::string>& notes) 
   notes.push_back(std::move(text));
 }
 
+// Shown to be faster than bare metal, all arms of the table together.
+bool over_bare_metal(const AblationArm& arm) {
+  const auto& compared = arm.numbers.against_bare_metal;
+  return compared && compared->can_claim && compared->simultaneous && compared->simultaneous->lo &&
+         *compared->simultaneous->lo > 1;
+}
+
 void note_arms(const Draft& draft, std::vector<std::string>& notes) {
   std::size_t references = 0;
   std::string reference;
@@ -339,6 +346,11 @@ void note_arms(const Draft& draft, std::vector<std::string>& notes) {
       notes.push_back(fmt::format("{}: {} {}{}{}: trial {}", arm.arm.name, count_of(entry.count, "trial"), status,
                                   entry.reason.empty() ? "" : ", ", entry.reason, fmt::join(ids, ", ")));
     }
+    if (over_bare_metal(arm.arm)) {
+      const stats::RatioInterval& ratio = *arm.arm.numbers.against_bare_metal->simultaneous;
+      notes.push_back(fmt::format("{}: {} to {} % of bare metal, all of it above", arm.arm.name,
+                                  format_number(100 * *ratio.lo), format_number(100 * *ratio.hi)));
+    }
     if (arm.arm.roofline.over) {
       notes.push_back(
           fmt::format("{}: {} % of what the device's {} allows, which cannot be: a figure of the device, the "
@@ -351,10 +363,44 @@ void note_arms(const Draft& draft, std::vector<std::string>& notes) {
   if (reference.empty()) notes.emplace_back("no arm is stock, so there is nothing that x stock could be over");
 }
 
+// All that was seen of an arm: answers, and what the application made of them.
+std::map<std::string, std::string> seen_of(const AblationArm& arm) {
+  std::map<std::string, std::string> seen;
+  for (const Observed& one : arm.capabilities) seen[one.name] = one.value;
+  for (const Observed& one : arm.derived) seen["ggml: " + one.name] = one.value;
+  return seen;
+}
+
+// Whether two arms that ran and differ in this factor alone were seen to differ in anything; nothing if there are none.
+std::optional<bool> factor_shows(const Draft& draft, const FactorFamily& family, std::size_t factor) {
+  std::optional<bool> shows;
+  for (const FactorFamily::Cell& a : family.cells) {
+    for (const FactorFamily::Cell& b : family.cells) {
+      if (!usable(draft.arms[a.arm]) || !usable(draft.arms[b.arm]) || a.levels[factor] >= b.levels[factor]) continue;
+      std::vector<std::size_t> moved = a.levels;
+      moved[factor] = b.levels[factor];
+      if (moved != b.levels) continue;
+      shows = shows.value_or(false) || seen_of(draft.arms[a.arm].arm) != seen_of(draft.arms[b.arm].arm);
+    }
+  }
+  return shows;
+}
+
+void note_unseen(const Draft& draft, const FactorFamily& family, std::vector<std::string>& notes) {
+  for (std::size_t i = 0; i < family.factors.size(); ++i) {
+    const VariedFactor& factor = family.factors[i];
+    if (factor.kind != "variable" || factor_shows(draft, family, i).value_or(true)) continue;
+    notes.push_back(fmt::format(
+        "{}: nothing that was observed differs between its levels, so whether anything read it is not known",
+        factor.label));
+  }
+}
+
 void note_families(const Draft& draft, std::vector<std::string>& notes) {
   for (const AblationFamily& family : draft.row.families) {
     if (!family.problem.empty()) notes.push_back("factors: " + family.problem);
     for (const std::string& note : family.levels.notes) notes.push_back(note);
+    note_unseen(draft, family.levels, notes);
     if (family.dependence) {
       for (const std::string& note : family.dependence->notes) notes.push_back(note);
     }
@@ -378,6 +424,7 @@ void annotate(Draft& draft, const AblationBackground& background) {
     flags.insert(found.begin(), found.end());
     if (!arm.arm.not_ok.empty() && !arm.arm.expected_to_fail) flags.insert("trials-not-ok");
     if (arm.arm.roofline.over) flags.insert("over-roofline");
+    if (over_bare_metal(arm.arm)) flags.insert("over-bare-metal");
   }
   if (draft.row.machine_is_virtual) flags.insert("machine-is-virtual");
   if (draft.row.model_kind == "twin") flags.insert("twin");

@@ -343,18 +343,24 @@ std::vector<std::string> explain(const AblationReport& report) {
   bool unchecked = false;
   bool stand_in = false;
   bool blind = false;  // to redundancy
+  bool gap = false;
+  bool factors = false;
+  bool expected = false;
   for (const AblationRow& row : report.rows) {
     add_labels(row, medians, ratios, intervals);
     flags.insert(row.flags.begin(), row.flags.end());
     stand_in = stand_in || row.guest == "stand-in";
     for (const AblationFamily& family : row.families) {
+      factors = factors || !family.factors.empty();
+      for (const AblationFactor& factor : family.factors) expected = expected || !factor.expected.verdict.empty();
       blind = blind || (family.dependence && !family.dependence->sees_redundancy && family.factors.size() > 1);
     }
     for (const AblationArm& arm : row.arms) {
       roofline = roofline || arm.roofline.percent;
       approximate = approximate || (arm.roofline.percent && arm.roofline.approximate);
       if (arm.roofline.percent && !arm.roofline.compared) not_compared.insert(arm.roofline.source);
-      unchecked = unchecked || (arm.quality == "unchecked" && !arm.is_bare_metal);
+      unchecked = unchecked || (arm.quality == "unchecked" && !arm.is_bare_metal && arm.numbers.median);
+      gap = gap || gap_cell(arm).text != nothing().text;
     }
   }
   std::vector<std::string> out;
@@ -363,30 +369,37 @@ std::vector<std::string> explain(const AblationReport& report) {
     out.push_back(fmt::format("x stock and % bare: {}. Brackets hold 95 % intervals of each ratio by itself: {}.",
                               fmt::join(ratios, ", or "), fmt::join(intervals, "; ")));
   }
-  out.emplace_back(
-      "gap %: how much of the way from stock to bare metal, log(arm / stock) / log(bare metal / stock), of medians of "
-      "trial "
-      "medians.");
-  out.emplace_back(
-      "removing costs: the share of speed lost when the factor alone is taken from everything unlocked. adding gives: "
-      "the "
-      "speed of stock with the factor alone, over stock. Block-adjusted ratios; effects are not claimed to add up.");
-  out.emplace_back(
-      "depends on: yes if taking it away is shown to cost more than the margin (jointly: if that takes its stand-ins "
-      "away "
-      "too); no if that is shown to cost less (alone: it matters where others are missing); else cannot tell. Shown "
-      "means: "
-      "the whole interval lies there, and the intervals of all claims of a section hold together with 95 %.");
-  out.emplace_back(
-      "The margin is the larger of 2 % and the A/A floor, which is how far arms come apart that were told the same, or "
-      "random "
-      "halves of one arm.");
-  out.emplace_back(
-      "expected: what the application's source, or its code executed against a made-up device, says of the factor's "
-      "levels: "
-      "yes (operators leave the GPU), may (it decides otherwise, as for another kernel), no. seen: whether the "
-      "measurement "
-      "agrees; surprise if not; allowed where it may matter and does not.");
+  if (gap)
+    out.emplace_back(
+        "gap %: how much of the way from stock to bare metal, log(arm / stock) / log(bare metal / stock), of medians "
+        "of "
+        "trial "
+        "medians.");
+  if (factors) {
+    out.emplace_back(
+        "removing costs: the share of speed lost when the factor alone is taken from everything unlocked. adding "
+        "gives: "
+        "the "
+        "speed of stock with the factor alone, over stock. Block-adjusted ratios; effects are not claimed to add up.");
+    out.emplace_back(
+        "depends on: yes if taking it away is shown to cost more than the margin (jointly: if that takes its stand-ins "
+        "away "
+        "too); no if that is shown to cost less (alone: it matters where others are missing); else cannot tell. Shown "
+        "means: "
+        "the whole interval lies there, and the intervals of all claims of a section hold together with 95 %.");
+    out.emplace_back(
+        "The margin is the larger of 2 % and the A/A floor, which is how far arms come apart that were told the same, "
+        "or "
+        "random "
+        "halves of one arm.");
+  }
+  if (expected)
+    out.emplace_back(
+        "expected: what the application's source, or its code executed against a made-up device, says of the factor's "
+        "levels: "
+        "yes (operators leave the GPU), may (it decides otherwise, as for another kernel), no. seen: whether the "
+        "measurement "
+        "agrees; surprise if not; allowed where it may matter and does not.");
   if (blind) {
     out.emplace_back(
         "Redundancy cannot be seen where not every combination of the factors was run: a capability that another one "

@@ -232,6 +232,41 @@ TEST(Ablation, ArmsThatRanOtherFilesAreNamed) {
   EXPECT_THAT(row.notes, Not(Contains(HasSubstr("libcapshim"))));
 }
 
+// Two arms that a variable tells apart and nothing that was seen: whether anybody read it is not known.
+TEST(Ablation, AVariableThatShowsInNothingIsSaidTo) {
+  const auto report_with = [](const std::string& seen) {
+    std::vector<TrialView> trials;
+    AblationBackground background = testing::ablation_background();
+    suite::Arm plain = testing::layer_arm("stock", {});
+    plain.mode = "stock";
+    suite::Arm switched = testing::layer_arm("switched", {});
+    switched.env = {{"NOBODY_READS_THIS", "1"}};
+    for (std::int64_t block = 0; block < 8; ++block) {
+      trials.push_back(testing::ablation_trial(plain, block, 100, 50));
+      trials.push_back(testing::ablation_trial(switched, block, 100, 50));
+      testing::observe(trials[trials.size() - 2], "ggml.kernels", "", "a", "ggml log");
+      testing::observe(trials.back(), "ggml.kernels", "", seen, "ggml log");
+    }
+    for (auto& [id, suite] : background.suites) suite.arms = {plain, switched};
+    return build_ablation(trials, background);
+  };
+  const std::string note =
+      "NOBODY_READS_THIS: nothing that was observed differs between its levels, so whether anything read it is not "
+      "known";
+  EXPECT_THAT(row_of(report_with("a"), "pp512").notes, Contains(note));
+  EXPECT_THAT(row_of(report_with("b"), "pp512").notes, Not(Contains(note)));
+}
+
+// Flags and columns that are not there need no explanation.
+TEST(Ablation, ExplainsWhatIsThere) {
+  std::vector<TrialView> trials = testing::ablation_trials();
+  for (TrialView& view : trials) testing::fail(view, "not_run", "the machine was busy");
+  const std::string text = document_markdown(ablation_document(build_ablation(trials, testing::ablation_background())));
+  for (const char* word : {"gap %:", "Quality unchecked", "x stock and % bare"}) {
+    EXPECT_THAT(text, Not(HasSubstr(word)));
+  }
+}
+
 TEST(Ablation, WarmUpTrialsAreNotAnalysed) {
   auto trials = testing::ablation_trials();
   const AblationReport before = build_ablation(trials, testing::ablation_background());

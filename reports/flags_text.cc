@@ -25,6 +25,8 @@ std::vector<std::string> flag_explanations(const std::set<std::string>& used) {
       {"closures-differ", "arms differ in files that are no part of the treatment"},
       {"repeated-test", "a trial has several results of this name"},
       {"device-differs", "the arms ran on devices of different names, as a guest's GPU has one of its own"},
+      {"over-bare-metal",
+       "an arm is shown to be faster than bare metal, which no guest explains: other load, clocks, files or settings"},
       {"over-roofline", "a speed is above what the device could do at most"},
       {"raw withheld", "the source's files are not kept, only their digests and samples"},
       {"samples from rates", "the source gives rates, so times are computed from them"},

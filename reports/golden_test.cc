@@ -118,9 +118,37 @@ TEST(Golden, AblationLatex) {
 TEST(Golden, NoiseMarkdown) {
   expect_golden(document_markdown(noise_document(ablation())), "noise.md");
 }
+TEST(Golden, NoiseCsv) {
+  expect_golden(noise_csv(ablation()), "noise.csv");
+}
+TEST(Golden, NoiseJson) {
+  expect_golden(noise_json(ablation()), "noise.json");
+}
+TEST(Golden, NoiseHtml) {
+  expect_golden(document_html(noise_document(ablation())), "noise.html");
+}
+TEST(Golden, NoiseLatex) {
+  expect_golden(document_latex(noise_document(ablation())), "noise.tex");
+}
+
+CapabilityReport capabilities() {
+  return build_capabilities(testing::ablation_trials());
+}
+
 TEST(Golden, CapabilitiesMarkdown) {
-  expect_golden(document_markdown(capabilities_document(build_capabilities(testing::ablation_trials()))),
-                "capabilities.md");
+  expect_golden(document_markdown(capabilities_document(capabilities())), "capabilities.md");
+}
+TEST(Golden, CapabilitiesCsv) {
+  expect_golden(capabilities_csv(capabilities()), "capabilities.csv");
+}
+TEST(Golden, CapabilitiesJson) {
+  expect_golden(capabilities_json(capabilities()), "capabilities.json");
+}
+TEST(Golden, CapabilitiesHtml) {
+  expect_golden(document_html(capabilities_document(capabilities())), "capabilities.html");
+}
+TEST(Golden, CapabilitiesLatex) {
+  expect_golden(document_latex(capabilities_document(capabilities())), "capabilities.tex");
 }
 
 void expect_terminal_width(const std::string& rendered) {

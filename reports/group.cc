@@ -6,7 +6,9 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "reports/flags_text.h"
 #include "reports/text.h"
@@ -14,11 +16,22 @@
 namespace capbench::reports {
 namespace {
 
+constexpr std::string_view kLocalTarget = "local";
+
 bool same_group(const SpeedupRow& a, const SpeedupRow& b) {
   const auto arms = [](const SpeedupRow& row) {
     return std::tie(row.modes[0].arm, row.modes[1].arm, row.modes[2].arm);
   };
-  return same_but_test(a, b) && a.arms_shown == b.arms_shown && (!a.arms_shown || arms(a) == arms(b));
+  // A mode that one test lacks ran nowhere for it; what both have must have run in one place.
+  const auto targets = [](const SpeedupRow& one, const SpeedupRow& other) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::string& here = one.modes[i].target;
+      const std::string& there = other.modes[i].target;
+      if (!here.empty() && !there.empty() && here != there) return false;
+    }
+    return true;
+  };
+  return same_but_test(a, b) && targets(a, b) && a.arms_shown == b.arms_shown && (!a.arms_shown || arms(a) == arms(b));
 }
 
 std::string arms_text(const SpeedupRow& row) {
@@ -28,6 +41,17 @@ std::string arms_text(const SpeedupRow& row) {
       parts.push_back(fmt::format("{}: {}", mode.mode, one_line(mode.arm)));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// Where the arms ran, if any of them ran elsewhere than on this machine itself.
+std::string targets_text(const SpeedupRow& row) {
+  std::vector<std::pair<std::string, std::string>> target_and_arm;
+  bool elsewhere = false;
+  for (const ModeSummary& mode : row.modes) {
+    elsewhere = elsewhere || (!mode.target.empty() && mode.target != kLocalTarget);
+    target_and_arm.emplace_back(mode.target, arm_name(row, mode));
+  }
+  return elsewhere ? one_line(devices_text(target_and_arm)) : "";
 }
 
 // Of several, the one that says least for the arm.
@@ -108,17 +132,18 @@ void explain_treatment(const SpeedupReport& report, std::vector<std::string>& ou
         "Twin: a model of the real one's shapes and quantisation with made-up weights. It stands for the real model's "
         "speed, not for its output.");
   }
-  if (any_row(report, [](const SpeedupRow& r) { return r.treatment == "unproven"; })) {
+  // Of a row without results neither treatment nor quality is printed.
+  if (any_row(report, [](const SpeedupRow& r) { return !r.test.empty() && r.treatment == "unproven"; })) {
     out.emplace_back("Treatment unproven: nothing shows that every trial got the capabilities that its arm asked for.");
   }
-  if (any_row(report, [](const SpeedupRow& r) { return r.treatment == "invalid"; })) {
+  if (any_row(report, [](const SpeedupRow& r) { return !r.test.empty() && r.treatment == "invalid"; })) {
     out.emplace_back(
         "Treatment invalid: a trial did not get the capabilities that its arm asked for. It does not count.");
   }
-  if (any_row(report, [](const SpeedupRow& r) { return r.quality == "unchecked"; })) {
+  if (any_row(report, [](const SpeedupRow& r) { return !r.test.empty() && r.quality == "unchecked"; })) {
     out.emplace_back("Quality unchecked: no check has compared the output with that of bare metal.");
   }
-  if (any_row(report, [](const SpeedupRow& r) { return r.quality == "wrong"; })) {
+  if (any_row(report, [](const SpeedupRow& r) { return !r.test.empty() && r.quality == "wrong"; })) {
     out.emplace_back("Quality WRONG: the output failed its check. The speed of a wrong answer is worth nothing.");
   }
 }
@@ -142,6 +167,9 @@ std::vector<Group> group_rows(const SpeedupReport& report) {
       group.about = one_line(row.suite_description);
       group.details = subject_details(row, names);
       if (row.arms_shown) group.details.emplace_back("arms", arms_text(row));
+      if (std::string targets = targets_text(row); !targets.empty()) {
+        group.details.emplace_back("target", std::move(targets));
+      }
       groups.push_back(std::move(group));
     }
     groups.back().rows.push_back(&row);

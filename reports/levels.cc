@@ -6,6 +6,7 @@
 #include <charconv>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,8 @@ namespace {
 constexpr std::size_t kMostFactors = 12;  // that one analysis takes
 
 const std::string kUnset(suite::kUnset);
+constexpr std::string_view kCpuIsa = "cpu.isa";
+constexpr std::string_view kBest = "best";
 
 // The capability that a variable of a published shim sets; empty for any other.
 std::string capability_of_variable(const std::string& variable) {
@@ -123,6 +126,7 @@ class Comparison {
 
   const std::vector<VariedFactor>& factors() const { return factors_; }
   const std::vector<std::size_t>& members() const { return members_; }
+  const std::vector<std::string>& notes() const { return notes_; }
   std::size_t level(std::size_t arm, std::size_t factor) const { return levels_.at(arm)[factor]; }
 
  private:
@@ -160,9 +164,34 @@ class Comparison {
                                             [](const std::optional<std::string>& level) { return !level; });
   }
 
+  // An instruction-set level admits libraries, and which one it came to is what was observed: "best" is "zen4" here,
+  // and so is every level above it. Arms that got the same library were treated alike, whatever they were told.
+  std::string resolved(std::size_t arm, const std::string& name, const std::string& level) const {
+    if (name != kCpuIsa || level == kUnset) return level;
+    const auto& observed = arms_[arm].observed;
+    if (const auto found = observed.find(name); found != observed.end()) return found->second;
+    // An arm that never ran would have got what the others got that were told the same.
+    for (const std::size_t other : members_) {
+      const auto& seen = arms_[other].observed;
+      if (seen.contains(name) && told_level(other, name) == level) return seen.at(name);
+    }
+    const auto own = own_.find(name);
+    return level == kBest && own != own_.end() ? own->second : level;
+  }
+
+  // As the arm has it; nothing if it says nothing.
+  std::optional<std::string> told_level(std::size_t arm, const std::string& name) const {
+    const ArmFacts& facts = arms_[arm];
+    if (facts.arm) {
+      if (const auto found = facts.arm->factors.find(name); found != facts.arm->factors.end()) return found->second;
+    }
+    const auto& told = told_.at(arm).capabilities;
+    const auto found = told.find(name);
+    return found == told.end() ? std::nullopt : std::optional(found->second);
+  }
+
   std::string capability_level(std::size_t arm, const std::string& name) const {
-    const Told& told = told_.at(arm);
-    if (const auto found = told.capabilities.find(name); found != told.capabilities.end()) return found->second;
+    if (const auto told = told_level(arm, name)) return resolved(arm, name, *told);
     if (has_null_level(name)) return kUnset;
     const auto& observed = arms_[arm].observed;
     if (const auto found = observed.find(name); found != observed.end()) return found->second;
@@ -171,11 +200,11 @@ class Comparison {
   }
 
   std::string level_text(std::size_t arm, const std::string& name, const std::string& kind) const {
+    if (kind == "capability") return capability_level(arm, name);
     const auto& facts = arms_[arm];
     if (facts.arm) {
       if (const auto found = facts.arm->factors.find(name); found != facts.arm->factors.end()) return found->second;
     }
-    if (kind == "capability") return capability_level(arm, name);
     const Told& told = told_.at(arm);
     const auto& said = kind == "variable" ? told.variables : told.arguments;
     const auto found = said.find(name);
@@ -214,10 +243,46 @@ class Comparison {
         kinds.emplace(factor.name, kKinds[static_cast<std::size_t>(factor.kind)]);
       }
     }
+    leave_out_unanswered(kinds);
     const std::set<std::string> unasked = changed_unasked(kinds);
     for (const auto& [name, kind] : kinds) add_factor(name, kind, true);
     for (const std::string& name : unasked) add_factor(name, "capability", false);
     shorten_labels();
+  }
+
+  // What only arms without results vary is no question that the others could answer: counted among the factors, it
+  // would leave no arm with everything unlocked. A design's factors stay, since their arms are its cells, and so does
+  // whatever an unlocked arm without results asked for: that arm is then what is missing.
+  void leave_out_unanswered(std::map<std::string, std::string>& kinds) {
+    for (auto kind = kinds.begin(); kind != kinds.end();) {
+      std::set<std::string> answered;
+      std::vector<std::size_t> without_results;
+      for (const std::size_t arm : members_) {
+        if (arms_[arm].usable) answered.insert(level_text(arm, kind->first, kind->second));
+      }
+      for (const std::size_t arm : members_) {
+        if (!arms_[arm].usable && !answered.contains(level_text(arm, kind->first, kind->second))) {
+          without_results.push_back(arm);
+        }
+      }
+      const bool unlocked_is_missing = std::any_of(without_results.begin(), without_results.end(),
+                                                   [&](std::size_t arm) { return arms_[arm].mode == kUnlocked; });
+      const bool open = answered.size() == 1 && !without_results.empty() && !unlocked_is_missing &&
+                        designed(design_, kind->first) == nullptr;
+      if (!open) {
+        ++kind;
+        continue;
+      }
+      std::vector<std::string> names;
+      for (const std::size_t arm : without_results) {
+        names.push_back("`" + arms_[arm].name + "`");
+        std::erase(members_, arm);
+      }
+      notes_.push_back(fmt::format("{} differs only in {} without results ({}), so nothing is known of it",
+                                   kind->second == "capability" ? short_capability(kind->first) : kind->first,
+                                   names.size() == 1 ? "an arm" : "arms", fmt::join(names, ", ")));
+      kind = kinds.erase(kind);
+    }
   }
 
   void add_factor(const std::string& name, const std::string& kind, bool requested) {
@@ -249,8 +314,8 @@ class Comparison {
                                    const std::map<std::size_t, std::string>& level_by_arm) const {
     std::vector<std::string> out;
     if (const suite::Factor* said = designed(design_, factor.name); said != nullptr) {
-      for (const auto& level : said->levels) {
-        if (seen.contains(text_of(level))) out.push_back(text_of(level));
+      for (const std::string& level : designed_levels(*said, level_by_arm)) {
+        if (seen.contains(level) && std::find(out.begin(), out.end(), level) == out.end()) out.push_back(level);
       }
     }
     std::vector<std::string> rest;
@@ -276,13 +341,28 @@ class Comparison {
     return rest;
   }
 
+  // A design's levels in its order, each as its arms got it.
+  std::vector<std::string> designed_levels(const suite::Factor& factor,
+                                           const std::map<std::size_t, std::string>& level_by_arm) const {
+    std::vector<std::string> out;
+    for (const auto& level : factor.levels) {
+      out.push_back(text_of(level));
+      for (const auto& [arm, got] : level_by_arm) {
+        if (factor.kind != suite::Factor::Kind::kCapability || told_level(arm, factor.name) != out.back()) continue;
+        out.back() = got;
+        break;
+      }
+    }
+    return out;
+  }
+
   static std::tuple<int, std::int64_t, std::string> natural_place(const VariedFactor& factor,
                                                                   const std::string& level) {
     if (level == kUnset) return {factor.kind == "capability" ? 0 : 3, 0, level};
     if (level == "off") return {1, 0, level};
     if (level == "on") return {2, 0, level};
     const auto isa = std::find(shim::kCpuIsaLevels.begin(), shim::kCpuIsaLevels.end(), level);
-    if (factor.name == "cpu.isa" && isa != shim::kCpuIsaLevels.end()) {
+    if (factor.name == kCpuIsa && isa != shim::kCpuIsaLevels.end()) {
       return {1, isa - shim::kCpuIsaLevels.begin(), level};
     }
     std::int64_t number = 0;
@@ -310,6 +390,7 @@ class Comparison {
   std::map<std::size_t, Told> told_;
   std::map<std::string, std::string> own_;
   std::vector<VariedFactor> factors_;
+  std::vector<std::string> notes_;
   std::map<std::size_t, std::vector<std::size_t>> levels_;  // by arm
 };
 
@@ -413,6 +494,7 @@ std::vector<FactorFamily> factor_families(const std::vector<ArmFacts>& arms,
       std::optional<FactorFamily> family = family_of(arms, comparison, factors);
       if (!family) continue;
       family->place = place_text(place);
+      family->notes.insert(family->notes.end(), comparison.notes().begin(), comparison.notes().end());
       families.push_back(std::move(*family));
     }
   }

@@ -51,8 +51,9 @@ struct FactorFamily {
 // design says; else what an arm sets, then what its stand-in guest answers, then what was observed in it, then what the
 // device was seen to answer where nobody asked for anything. Variables of published shims count as the capability that
 // they set. `design` gives order and labels of levels; else stock's level comes first and unlocked's last, off before
-// on, small numbers before large ones, and a variable that is not set last. Families without a second cell are left
-// out.
+// on, small numbers before large ones, and a variable that is not set last. An instruction-set level is the library
+// that it was observed to come to. What only arms without results vary is no factor, unless a design says so; a note
+// names it. Families without a second cell are left out.
 std::vector<FactorFamily> factor_families(const std::vector<ArmFacts>& arms,
                                           const std::optional<suite::Design>& design);
 

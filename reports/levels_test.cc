@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace capbench::reports {
 namespace {
@@ -122,6 +123,26 @@ TEST(Levels, WhatChangedOnlyInAnArmWithoutResultsIsNoFactor) {
   EXPECT_THAT(names_of(without[0]), ElementsAre("metal.apple_family"));
 }
 
+// As in a series whose superseded profile failed: what is left was asked one thing.
+TEST(Levels, WhatOnlyAFailedArmAskedForIsNoFactor) {
+  std::vector<ArmFacts> arms = {with_set("stock", {}), with_set("unlocked", {{"metal.apple_family", "1009"}}),
+                                with_set("superseded", {{"metal.max_threadgroup_memory", "65536"}})};
+  arms[2].usable = false;
+  for (ArmFacts& facts : arms) facts.guest = "vm";
+  const auto families = factor_families(arms, std::nullopt);
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_THAT(names_of(families[0]), ElementsAre("metal.apple_family"));
+  EXPECT_EQ(families[0].cells.size(), 2U);
+  EXPECT_THAT(families[0].notes, ElementsAre("max_threadgroup_memory differs only in an arm without results "
+                                             "(`superseded`), so nothing is known of it"));
+  // Where it is the unlocked arm that has no results, that is what there is to say.
+  arms[2].mode = "unlocked";
+  EXPECT_EQ(factor_families(arms, std::nullopt).at(0).factors.size(), 2U);
+  arms[2].usable = true;
+  EXPECT_THAT(names_of(factor_families(arms, std::nullopt).at(0)),
+              ElementsAre("metal.apple_family", "metal.max_threadgroup_memory"));
+}
+
 TEST(Levels, FollowADesign) {
   suite::Design design;
   suite::Factor factor;
@@ -154,6 +175,57 @@ TEST(Levels, NumbersAndInstructionSetsHaveTheirOrder) {
                              std::nullopt);
   ASSERT_EQ(families.size(), 1U);
   EXPECT_THAT(families[0].factors[0].levels, ElementsAre("x64", "haswell", "alderlake"));
+}
+
+ArmFacts observed_isa(ArmFacts facts, const std::string& level) {
+  facts.observed["cpu.isa"] = level;
+  return facts;
+}
+
+// A host that was told nothing, a stand-in guest that answers x64, and one that is told `best` above it.
+TEST(Levels, BestIsTheLevelThatWasObserved) {
+  ArmFacts stock = arm("stock", "stock");
+  stock.guest = "stand-in";
+  stock.arm->guest = {{"cpu.isa", "x64"}};
+  ArmFacts unlocked = stock;
+  unlocked.name = "unlocked";
+  unlocked.mode = "unlocked";
+  unlocked.arm->set = {{"cpu.isa", "best"}};
+  const std::vector<ArmFacts> arms = {observed_isa(arm("bare-metal", "bare-metal"), "zen4"), observed_isa(stock, "x64"),
+                                      observed_isa(unlocked, "zen4")};
+  auto families = factor_families(arms, std::nullopt);
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_THAT(families[0].factors[0].levels, ElementsAre("x64", "zen4"));
+  EXPECT_THAT(arms_at(families[0], {1}), testing::UnorderedElementsAre(0U, 2U));
+  EXPECT_THAT(arms_at(families[0], {0}), ElementsAre(1U));
+  // An unlocked arm that never got as far would have got what the host got.
+  std::vector<ArmFacts> silent = arms;
+  silent[2].observed.clear();
+  silent[2].usable = false;
+  families = factor_families(silent, std::nullopt);
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_THAT(families[0].factors[0].levels, ElementsAre("x64", "zen4"));
+}
+
+// Levels above what the machine has come to its best: one level, whatever they are called.
+TEST(Levels, InstructionSetsOfADesignAreWhatTheyCameTo) {
+  suite::Design design;
+  suite::Factor factor;
+  factor.name = "cpu.isa";
+  factor.levels = {"x64", "haswell", "icelake", "sapphirerapids", "best"};
+  design.factors = {factor};
+  std::vector<ArmFacts> arms;
+  for (const auto& [level, got] :
+       {std::pair("x64", "x64"), std::pair("haswell", "haswell"), std::pair("icelake", "icelake"),
+        std::pair("sapphirerapids", "icelake"), std::pair("best", "icelake")}) {
+    arms.push_back(observed_isa(arm(level, "ablation"), got));
+    arms.back().arm->factors = {{"cpu.isa", level}};
+    arms.back().arm->set = {{"cpu.isa", level}};
+  }
+  const auto families = factor_families(arms, design);
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_THAT(families[0].factors[0].levels, ElementsAre("x64", "haswell", "icelake"));
+  EXPECT_THAT(arms_at(families[0], {2}), ElementsAre(2U, 3U, 4U));
 }
 
 TEST(Levels, ArgumentsAreFactors) {

@@ -135,6 +135,9 @@ Document noise_document(const AblationReport& report) {
     Section& section = document.sections.back();
     add_findings(row, section.findings);
     section.tables.push_back(table_of(row));
+    if (!row.flags.empty()) {
+      section.notes.push_back(fmt::format("{}: flags: {}", subject_test(row), fmt::join(row.flags, ", ")));
+    }
     previous = &row;
   }
   if (!report.rows.empty()) {

@@ -38,7 +38,7 @@ std::vector<std::string> header() {
       names.push_back(fmt::format("{}_{}", estimate, part));
   }
   for (const char* name : {"treatment", "quality", "flags", "notes", "other_modes", "device", "measured_first",
-                           "measured_last", "capbench"}) {
+                           "measured_last", "capbench", "targets"}) {
     names.emplace_back(name);
   }
   return names;
@@ -74,6 +74,11 @@ std::vector<std::string> values_of(const SpeedupRow& row) {
   values.push_back(row.measured_first);
   values.push_back(row.measured_last);
   values.push_back(fmt::format("{}", fmt::join(row.capbench, "; ")));
+  std::vector<std::string> targets;
+  for (const ModeSummary& mode : row.modes) {
+    if (!mode.target.empty()) targets.push_back(fmt::format("{}={}", mode_key(row, mode), mode.target));
+  }
+  values.push_back(fmt::format("{}", fmt::join(targets, "; ")));
   return values;
 }
 

@@ -56,11 +56,13 @@ Json row_json(const SpeedupRow& row) {
   Json modes = Json::object();
   Json arms = Json::object();
   Json devices = Json::object();
+  Json targets = Json::object();
   for (const ModeSummary& mode : row.modes) {
     const std::string name = mode_key(row, mode);
     modes[name] = mode_json(mode);
     arms[name] = text_or_null(mode.arm);
     devices[name] = text_or_null(mode.device);
+    targets[name] = text_or_null(mode.target);
   }
   Json not_ok = Json::array();
   for (const NotOk& entry : row.not_ok) not_ok.push_back(not_ok_json(entry));
@@ -88,6 +90,7 @@ Json row_json(const SpeedupRow& row) {
       {"notes", texts(row.notes)},
       {"device", text_or_null(row.device)},
       {"devices", std::move(devices)},
+      {"targets", std::move(targets)},
       {"measured", measured_json(row)},
       {"capbench", texts(row.capbench)},
       {"suite_description", text_or_null(row.suite_description)},

@@ -266,6 +266,42 @@ TEST(Markdown, NumbersArmsWhoseNamesLeaveNoRoom) {
   EXPECT_THAT(text, HasSubstr("- arm (1): own:\n  " + std::string(80, 'x') + "\n"));
 }
 
+// Where the arms ran is said as soon as one of them ran elsewhere.
+TEST(Render, NamesTheTargets) {
+  std::vector<schema::TrialView> trials;
+  for (const char* mode : {"bare-metal", "stock", "unlocked"}) {
+    for (schema::TrialView& view : testing::arm(mode, 100, 3)) {
+      view.trial.target = view.trial.guest.empty() ? "local" : "lume-1";
+      trials.push_back(std::move(view));
+    }
+  }
+  const SpeedupReport elsewhere = build_speedup(trials);
+  EXPECT_THAT(render_markdown(elsewhere), HasSubstr("- target: local (bare-metal); lume-1 (stock, unlocked)\n"));
+  EXPECT_THAT(render_html(elsewhere), HasSubstr("lume-1 (stock, unlocked)"));
+  const auto row = nlohmann::json::parse(render_json(elsewhere))["rows"][0];
+  EXPECT_EQ(row["targets"]["unlocked"], "lume-1");
+  EXPECT_THAT(render_csv(elsewhere), HasSubstr("bare-metal=local; stock=lume-1; unlocked=lume-1"));
+  for (schema::TrialView& view : trials) view.trial.target = "local";
+  EXPECT_THAT(render_markdown(build_speedup(trials)), Not(HasSubstr("target:")));
+}
+
+// What is explained is what is there.
+TEST(Render, NotesOfAReportWithoutResultsSpeakOfNothingElse) {
+  std::vector<schema::TrialView> trials;
+  for (const char* mode : {"bare-metal", "stock", "unlocked"}) {
+    schema::TrialView view = testing::trial(mode, 0);
+    view.trial.treatment = "unproven";
+    view.trial.quality = "unchecked";
+    testing::fail(view, "not_run", "the machine was busy");
+    trials.push_back(std::move(view));
+  }
+  const std::string text = render_markdown(build_speedup(trials));
+  EXPECT_THAT(text, HasSubstr("not run"));
+  for (const char* word : {"Quality unchecked", "Treatment unproven", "Speeds are tokens"}) {
+    EXPECT_THAT(text, Not(HasSubstr(word)));
+  }
+}
+
 TEST(Render, SaysThatThereIsNoResultAndWhy) {
   auto trials = testing::arm("stock", 100, 2);
   for (TrialView& view : trials) {

@@ -146,6 +146,8 @@ void annotate(SpeedupRow& row, const std::vector<const ArmTrials*>& arms) {
     if (!mode.device.empty()) devices.insert(mode.device);
   }
   if (devices.size() > 1) flags.insert("device-differs");
+  const auto& percent = row.percent_of_bare_metal;
+  if (percent && percent->ci95 && percent->ci95->low > 100) flags.insert("over-bare-metal");
   if (row.quality == "wrong") row.notes.emplace_back("the output failed its quality check");
   note_no_change(row);
   note_missing_modes(row);

@@ -69,6 +69,7 @@ ModeSummary summarize(const std::string& mode, const ArmTrials* arm) {
   if (arm == nullptr) return summary;
   summary.arm = arm->arm;
   summary.n_tried = arm->points.size();
+  if (!arm->points.empty()) summary.target = arm->points.front().view->trial.target;
   summary.treatment = treatment_of({arm});
   summary.stats = stats_of(counted_trials(*arm));
   const auto known = [](const Point& point) { return !point.device.empty(); };

@@ -27,11 +27,12 @@ struct ModeStats {
 // One mode of a row, as one arm gave it.
 struct ModeSummary {
   std::string mode;
-  std::string arm;                          // empty: the suite has no arm of this mode
-  std::string treatment;                    // of this arm alone: "proven", "unproven", "invalid"
-  std::size_t n_tried = 0;                  // trials that count or should have
-  std::string device;                       // of the counted trials' results; empty if unknown
-  std::optional<ModeStats> stats;           // none: no trial counts; never a zero
+  std::string arm;                 // empty: the suite has no arm of this mode
+  std::string treatment;           // of this arm alone: "proven", "unproven", "invalid"
+  std::size_t n_tried = 0;         // trials that count or should have
+  std::string device;              // of the counted trials' results; empty if unknown
+  std::string target;              // where its commands ran: "local", or as the suite names it; empty if unknown
+  std::optional<ModeStats> stats;  // none: no trial counts; never a zero
   std::optional<Estimate> over_bare_metal;  // this arm's speed over bare-metal's; the suite's own modes only
 };
 

@@ -47,6 +47,22 @@ std::vector<TrialView> with_copy(std::vector<TrialView> trials, Change change) {
   return trials;
 }
 
+TEST(Speedup, FasterThanBareMetalIsFlagged) {
+  EXPECT_THAT(only_row(three_modes()).flags, Not(Contains("over-bare-metal")));
+  auto trials = arm("bare-metal", 1000, 8);
+  append(trials, arm("stock", 100, 8));
+  append(trials, arm("unlocked", 1100, 8));
+  const SpeedupRow row = only_row(trials);
+  ASSERT_TRUE(row.percent_of_bare_metal && row.percent_of_bare_metal->ci95);
+  EXPECT_GT(row.percent_of_bare_metal->ci95->low, 100);
+  EXPECT_THAT(row.flags, Contains("over-bare-metal"));
+  // An interval that holds 100 says nothing of the kind.
+  auto close = arm("bare-metal", 1000, 8);
+  append(close, arm("stock", 100, 8));
+  append(close, arm("unlocked", 1002, 8));
+  EXPECT_THAT(only_row(close).flags, Not(Contains("over-bare-metal")));
+}
+
 TEST(Speedup, ComparesTheThreeModes) {
   const SpeedupRow row = only_row(three_modes());
   ASSERT_EQ(row.modes.size(), 3U);
