@@ -84,5 +84,31 @@ TEST(PublishedFindings, EveryStoreIsWhole) {
   }
 }
 
+CommandResult capbench_of(const Sandbox& sandbox, const std::vector<std::string>& arguments) {
+  CommandResult result = sandbox.capbench(arguments);
+  EXPECT_EQ(result.exit_status, 0) << arguments.front() << "\n" << result.out << result.err;
+  return result;
+}
+
+// What travels is the bundle: it verifies offline, and says in every report what the store beside it says.
+TEST(PublishedFindings, EveryBundleVerifiesAndGivesTheReportsOfItsStore) {
+  for (const fs::path& folder : findings()) {
+    const Sandbox sandbox;
+    const std::string bundle = (folder / "results.capbundle").string();
+    ASSERT_TRUE(fs::exists(bundle)) << bundle << " is missing; try: capbench submit --db results.db --out " << bundle;
+    capbench_of(sandbox, {"verify", bundle});
+    const std::string db = (sandbox.dir / "ingested.db").string();
+    capbench_of(sandbox, {"ingest", bundle, "--db", db});
+    for (const char* kind : {"speedup", "ablation", "capabilities", "noise"}) {
+      const std::vector<std::string> report = {"report", kind, "--format", "json", "--db"};
+      std::vector<std::string> here = report;
+      std::vector<std::string> there = report;
+      here.push_back((folder / "results.db").string());
+      there.push_back(db);
+      EXPECT_EQ(capbench_of(sandbox, there).out, capbench_of(sandbox, here).out) << folder << " " << kind;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace capbench::testing
