@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/cli/command.h"
+#include "harness/cli/report_paper.h"
 #include "reports/render.h"
 #include "schema/store.h"
 
@@ -63,6 +64,7 @@ void add_report(CLI::App& app, Session& session) {
       session.action = [options, name] { return print_report(name, *options); };
     });
   }
+  add_report_paper(*report, session);
 }
 
 }  // namespace capbench::cli
