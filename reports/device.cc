@@ -66,10 +66,9 @@ DeviceSet& place_of(std::vector<DeviceSet>& sets, const BlockDevices& block) {
 }  // namespace
 
 std::string device_of(const schema::ResultRecord& result) {
+  if (result.gpu_info.empty() || !has_gpu_backend(result.backends)) return result.cpu_info;
   const Choice choice = choice_of(result.fields);
-  const bool on_gpu =
-      !result.gpu_info.empty() && has_gpu_backend(result.backends) && choice.any_layer && choice.devices != "none";
-  if (!on_gpu) return result.cpu_info;
+  if (!choice.any_layer || choice.devices == "none") return result.cpu_info;
   const bool chosen = !choice.devices.empty() && choice.devices != "auto";
   const bool several = result.gpu_info.find(", ") != std::string::npos;
   return several && chosen ? fmt::format("{} ({})", result.gpu_info, choice.devices) : result.gpu_info;

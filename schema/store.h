@@ -116,6 +116,9 @@ class Store {
   Result<std::optional<BundleRecord>> bundle(std::string_view id);
   // The file as it was received, checked against its digest.
   Result<std::optional<std::string>> bundle_archive(std::string_view id);
+  // Standing signed bundles of other signers than that bundle's that measured one of its model files and are more than
+  // self-reported; ids, newest first.
+  Result<std::vector<std::string>> bundles_like(std::string_view id, std::size_t most);
   // Which trials came in which bundles, withdrawn ones too; by trial, then bundle. A trial that is missing was measured
   // or imported here.
   Result<std::vector<BundleTrialRecord>> bundle_trials(const BundleTrialFilter& filter);
@@ -152,6 +155,7 @@ class Store {
 
  private:
   friend class ImportWriter;
+  friend class Inbox;
   struct State;
   explicit Store(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -85,6 +85,26 @@ Result<std::vector<BundleTrialRecord>> read_bundle_trials(Database& database, co
   }
 }
 
+Result<std::vector<std::string>> read_bundles_like(Database& database, std::string_view id, std::size_t most) {
+  constexpr std::string_view kModelsOf =
+      "SELECT m.sha256 FROM bundle_trial AS bt JOIN trial AS t ON t.id = bt.trial_id JOIN closure_member AS m "
+      "ON m.closure_id = t.closure_id AND m.role = 'model' WHERE bt.bundle_id = ";
+  Result<Statement> rows = database.prepare(
+      "SELECT b.id FROM bundle AS b WHERE b.withdrawn_at IS NULL AND b.signer <> '' AND b.tier <> 'self-reported' "
+      "AND b.signer <> (SELECT signer FROM bundle WHERE id = ?1) AND EXISTS (" +
+      std::string(kModelsOf) + "b.id AND m.sha256 IN (" + std::string(kModelsOf) +
+      "?1)) ORDER BY b.received_at DESC, b.id LIMIT ?2");
+  if (!rows) return rows.error();
+  rows->bind(id).bind(static_cast<std::int64_t>(most));
+  std::vector<std::string> ids;
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return ids;
+    ids.push_back(rows->text(0));
+  }
+}
+
 }  // namespace
 
 Result<std::optional<BundleRecord>> find_bundle(Database& database, std::string_view id) {
@@ -146,6 +166,10 @@ Result<std::optional<BundleRecord>> Store::bundle(std::string_view id) {
 
 Result<std::optional<std::string>> Store::bundle_archive(std::string_view id) {
   return state_->connection.reading([&](Database& database) { return read_archive(database, id); });
+}
+
+Result<std::vector<std::string>> Store::bundles_like(std::string_view id, std::size_t most) {
+  return state_->connection.reading([&](Database& database) { return read_bundles_like(database, id, most); });
 }
 
 Result<std::vector<BundleTrialRecord>> Store::bundle_trials(const BundleTrialFilter& filter) {

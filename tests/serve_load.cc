@@ -276,6 +276,7 @@ class Bench {
       reads_.emplace_back(path);
     }
     bare_ = start_bare(folder_, texts_, options_.clients);
+    verified();
     const bool submissions_fine = submissions();
     const bool reads_fine = reads();
     const bool both_fine = both();
@@ -298,14 +299,43 @@ class Bench {
     taken_.insert(bundles_[i].id);
   }
 
+  // How many bundles wait to be verified.
+  double waiting() {
+    httplib::Client client("127.0.0.1", capbench_.port);
+    constexpr std::string_view kName = "\ncapbench_inbox_bundles ";
+    const auto answer = client.Get("/metrics");
+    const std::size_t at = answer ? answer->body.find(kName) : std::string::npos;
+    if (at == std::string::npos) throw std::runtime_error("no metrics");
+    return std::stod(answer->body.substr(at + kName.size()));
+  }
+
+  // Waits until all of them are. How long it took.
+  double verified() {
+    const auto start = Clock::now();
+    while (waiting() > 0) {
+      if (seconds_since(start) > 600) throw std::runtime_error("what was acknowledged is not verified");
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return seconds_since(start);
+  }
+
+  // What was acknowledged first and verified behind it, and the rate of the whole.
   bool submissions() {
-    fmt::print("submissions, {} rounds of {:.0f} s in turns\n", options_.rounds, options_.round_s);
+    fmt::print("submissions acknowledged, {} rounds of {:.0f} s in turns\n", options_.rounds, options_.round_s);
     std::vector<double> ratios;
+    std::vector<double> behind;  // verified per second when nothing else happens
+    std::vector<double> both;    // acknowledged and verified, per second of both times together
     for (int round = 0; round < options_.rounds; ++round) {
       const Rate ours = run_clients(capbench_.port, options_.clients, options_.round_s, [&](httplib::Client& client) {
         submit(client);
         return true;
       });
+      const double left = waiting();
+      const double took = verified();
+      if (took > 0.2) behind.push_back(left / took);
+      both.push_back(ours.per_second * options_.round_s / (options_.round_s + took));
+      fmt::print("  {:<10} {:>9.0f} of {:.0f} verified meanwhile, the rest in {:.1f} s\n", "", ours.per_second * options_.round_s - left,
+                 ours.per_second * options_.round_s, took);
       std::atomic<std::size_t> next = 0;
       const Rate bare = run_clients(bare_.port, options_.clients, options_.round_s, [&](httplib::Client& client) {
         const auto answer = client.Post(kSubmissions, bundles_[next++ % bundles_.size()].archive, kType);
@@ -317,6 +347,8 @@ class Bench {
       ratios.push_back(ours.per_second / bare.per_second);
     }
     fmt::print("  ratio      {:>9.2f} (at least {})\n", median(ratios), kLeastRatio);
+    if (!behind.empty()) fmt::print("  verified   {:>9.1f}/s when nobody submits\n", median(behind));
+    fmt::print("  both       {:>9.1f}/s acknowledged and verified\n", median(both));
     return median(ratios) >= kLeastRatio;
   }
 
@@ -378,7 +410,9 @@ class Bench {
     if (!trouble.empty()) throw std::runtime_error(trouble);
     print_rate("submitted", writing);
     print_rate("read", reading);
-    fmt::print("  taken      {:>9}\n", taken_.size() - before);
+    const double left = waiting();
+    fmt::print("  taken      {:>9}, {:.0f} of them verified meanwhile, the rest in {:.1f} s\n", taken_.size() - before,
+               static_cast<double>(taken_.size() - before) - left, verified());
     return true;
   }
 

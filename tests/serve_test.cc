@@ -21,8 +21,11 @@
 #include "base/digest.h"
 #include "harness/submit/signature.h"
 #include "harness/submit/upload.h"
+#include "harness/verify/test_bundle.h"
 #include "reports/server/testing/bundles.h"
 #include "schema/bundle/exchange.h"
+#include "schema/bundle/test_attacks.h"
+#include "schema/inbox.h"
 #include "schema/store.h"
 #include "tests/support/command.h"
 
@@ -151,8 +154,18 @@ void expect_all_there(const Served& served, const std::set<std::string>& ids) {
   }
 }
 
-// Nothing lost, nothing twice, nothing broken.
-void expect_sound(const fs::path& db, const std::set<std::string>& acknowledged, bool exactly) {
+// Until nothing waits to be verified.
+void expect_verified(const Served& served) {
+  httplib::Client client = client_of(served);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (client.Get("/metrics")->body.find("\ncapbench_inbox_bundles 0\n") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the inbox is not empty";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+// Nothing lost, nothing twice, nothing broken: what was acknowledged was taken, or waits in the inbox.
+void expect_sound(const fs::path& db, const std::set<std::string>& acknowledged, bool exactly, bool all_taken = false) {
   auto store = schema::Store::open(db, schema::OpenMode::kCreate);
   ASSERT_TRUE(store.ok());
   EXPECT_TRUE(store->check_integrity().ok());
@@ -161,11 +174,17 @@ void expect_sound(const fs::path& db, const std::set<std::string>& acknowledged,
   std::set<std::string> held;
   for (const auto& bundle : *bundles) held.insert(bundle.id);
   EXPECT_EQ(held.size(), bundles->size());
+  EXPECT_EQ(store->trials({})->size(), 6 * held.size());
+  const auto pending = schema::Inbox(*store).pending(100'000);
+  ASSERT_TRUE(pending.ok());
+  if (all_taken) {
+    EXPECT_TRUE(pending->empty());
+  }
+  for (const schema::InboxEntry& entry : *pending) EXPECT_TRUE(held.insert(entry.id).second) << entry.id;
   for (const std::string& id : acknowledged) EXPECT_TRUE(held.count(id) == 1) << id;
   if (exactly) {
     EXPECT_EQ(held, acknowledged);
   }
-  EXPECT_EQ(store->trials({})->size(), 6 * held.size());
 }
 
 TEST(Serve, WhatWasAcknowledgedSurvivesKill9) {
@@ -189,7 +208,13 @@ TEST(Serve, WhatWasAcknowledgedSurvivesKill9) {
     Served again(sandbox);
     expect_all_there(again, acknowledged);
   }
-  expect_sound(sandbox.dir / "results.db", acknowledged, false);
+  // The next one verifies what those that were killed had no time for.
+  {
+    Served last(sandbox);
+    expect_verified(last);
+    EXPECT_EQ(WEXITSTATUS(last.end(SIGTERM)), 0);
+  }
+  expect_sound(sandbox.dir / "results.db", acknowledged, false, true);
 }
 
 TEST(Serve, StoppingFinishesWhatWasAccepted) {
@@ -201,7 +226,7 @@ TEST(Serve, StoppingFinishesWhatWasAccepted) {
     const auto start = std::chrono::steady_clock::now();
     const int status = served.end(number);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << served.err();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(25));
     senders.join();
     EXPECT_TRUE(senders.odd.empty()) << senders.odd.front();
     EXPECT_GT(senders.taken.size(), 3U);
@@ -260,10 +285,12 @@ TEST(Serve, TwoServersAndAnIngestShareOneStore) {
     // What came in through one is seen through the other.
     expect_all_there(one, acknowledged);
     expect_all_there(two, acknowledged);
+    expect_verified(one);
+    expect_verified(two);
     EXPECT_EQ(WEXITSTATUS(one.end(SIGTERM)), 0);
     EXPECT_EQ(WEXITSTATUS(two.end(SIGTERM)), 0);
   }
-  expect_sound(db, acknowledged, true);
+  expect_sound(db, acknowledged, true, true);
 }
 
 TEST(Serve, TheRealClientSubmitsInPartsAndWithdrawsByReceiptAndKey) {
@@ -312,6 +339,67 @@ TEST(Serve, TheRealClientSubmitsInPartsAndWithdrawsByReceiptAndKey) {
   // A signature over something else is refused as a contradiction.
   const bundle::Sealed forged = sealed(numbered_bundle(3), signature->signature);
   EXPECT_FALSE(submit::upload(*address, forged.id, forged.archive, options).ok());
+}
+
+bundle::Sealed signed_with(const bundle::Bundle& content, const fs::path& key) {
+  const auto made = submit::sign(sealed(content).manifest, key, submit::Asking::kNever);
+  if (!made) throw std::runtime_error(to_string(made.error()));
+  return sealed(content, made->signature);
+}
+
+// What the server says of its tier, when it says that one or gives up.
+std::string tier_of(httplib::Client& client, const std::string& id, const std::string& expected) {
+  std::string tier;
+  for (int i = 0; i < 500 && tier != expected; ++i) {
+    const json said = json::parse(client.Get(std::string(kSubmissions) + "/" + id)->body);
+    tier = said["tier"].is_string() ? said["tier"].get<std::string>() : "";
+    if (tier != expected) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return tier;
+}
+
+TEST(Serve, WhatAnotherSignerMeasuredElsewhereIsReproduced) {
+  const Sandbox sandbox;
+  for (const char* name : {"ana", "jo", "kim"}) {
+    ASSERT_EQ(std::system(("ssh-keygen -q -t ed25519 -N '' -f " + (sandbox.dir / name).string()).c_str()), 0);  // NOLINT
+  }
+  using verify::testing::repeated_bundle;
+  const bundle::Sealed mine = signed_with(repeated_bundle(4, "machine a", 5), sandbox.dir / "ana");
+  const bundle::Sealed same_signer = signed_with(repeated_bundle(4, "machine c", 6), sandbox.dir / "ana");
+  const bundle::Sealed wide = signed_with(repeated_bundle(4, "machine b", 7, true), sandbox.dir / "kim");
+  const bundle::Sealed theirs = signed_with(repeated_bundle(4, "machine b", 8), sandbox.dir / "jo");
+  {
+    const Served served(sandbox);
+    httplib::Client client = client_of(served);
+    for (const bundle::Sealed* one : {&mine, &same_signer, &wide}) {
+      const auto answer = client.Post(kSubmissions, one->archive, kType);
+      ASSERT_EQ(answer->status, 201) << answer->body;
+    }
+    expect_verified(served);
+    // Neither the same signer nor wide intervals do.
+    for (const bundle::Sealed* one : {&mine, &same_signer, &wide}) EXPECT_EQ(tier_of(client, one->id, "consistent"), "consistent");
+    ASSERT_EQ(client.Post(kSubmissions, theirs.archive, kType)->status, 201);
+    EXPECT_EQ(tier_of(client, theirs.id, "reproduced"), "reproduced");
+    EXPECT_EQ(tier_of(client, mine.id, "reproduced"), "reproduced");
+    EXPECT_EQ(tier_of(client, wide.id, "consistent"), "consistent");
+    const std::string shown = client.Get(std::string(kSubmissions) + "/" + mine.id)->body;
+    EXPECT_NE(shown.find(theirs.id), std::string::npos) << shown;
+    // Without it, nobody has.
+    submit::WithdrawalProof proof;
+    proof.signature = submit::sign(submit::withdrawal_text(theirs.id), sandbox.dir / "jo", submit::Asking::kNever)->signature;
+    ASSERT_TRUE(submit::withdraw(*submit::parse_server(served.url()), theirs.id, proof, {}).ok());
+    EXPECT_EQ(tier_of(client, mine.id, "consistent"), "consistent");
+  }
+  // `ingest` does the same.
+  for (const auto& [name, one] : {std::pair{"a", &mine}, std::pair{"b", &theirs}}) {
+    std::ofstream(sandbox.dir / (std::string(name) + ".capbundle"), std::ios::binary) << one->archive;
+  }
+  const CommandResult taken = sandbox.capbench({"ingest", (sandbox.dir / "a.capbundle").string(),
+                                                (sandbox.dir / "b.capbundle").string(), "--db",
+                                                (sandbox.dir / "other.db").string()});
+  EXPECT_EQ(taken.exit_status, 0) << taken.err;
+  EXPECT_NE(taken.err.find("bundle " + mine.id.substr(0, 12) + ": reproduced now"), std::string::npos) << taken.err;
+  EXPECT_NE(taken.err.find("bundle " + theirs.id.substr(0, 12) + ": reproduced now"), std::string::npos) << taken.err;
 }
 
 // One member of a tar archive.
@@ -400,6 +488,42 @@ TEST(Serve, HostileBundlesAreRefusedWithinTheMemoryItMayUse) {
   EXPECT_LT(memory, kMostMemory);
   httplib::Client client = client_of(served);
   EXPECT_EQ(client.Post(kSubmissions, numbered(1).archive, kType)->status, 201);
+}
+
+TEST(Serve, AThousandAttacksAreRefusedAndLeaveNothing) {
+  const Sandbox sandbox;
+  const std::vector<bundle::testing::Attack> attacks = bundle::testing::attacks();
+  ASSERT_GE(attacks.size(), 1000U);
+  {
+    Served served(sandbox);
+    std::atomic<std::size_t> next = 0;
+    std::mutex mutex;
+    std::vector<std::string> odd;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        httplib::Client client = client_of(served);
+        for (std::size_t i = next++; i < attacks.size(); i = next++) {
+          const auto answer = client.Post(kSubmissions, attacks[i].archive, kType);
+          const json said = answer ? json::parse(answer->body, nullptr, false) : json();
+          const bool reason = said.is_object() && said.contains("error") && !said["error"].value("cause", "").empty() &&
+                              !said["error"].value("remedy", "").empty();
+          const std::lock_guard lock(mutex);
+          if (!answer || answer->status != 422 || !reason) {
+            odd.push_back(attacks[i].name + ": " + (answer ? std::to_string(answer->status) : "no answer"));
+          }
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_TRUE(odd.empty()) << odd.size() << " " << odd.front();
+    EXPECT_LT(served.most_memory(), kMostMemory);
+    httplib::Client client = client_of(served);
+    EXPECT_EQ(client.Post(kSubmissions, numbered(1).archive, kType)->status, 201);
+    expect_verified(served);
+    EXPECT_EQ(WEXITSTATUS(served.end(SIGTERM)), 0);
+  }
+  expect_sound(sandbox.dir / "results.db", {numbered(1).id}, true, true);
 }
 
 TEST(Serve, EveryReplyForbidsScriptsInsideIt) {

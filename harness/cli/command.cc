@@ -1,5 +1,6 @@
 #include "harness/cli/command.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -28,8 +29,32 @@ void tell(std::string_view text) {
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
 }
 
+namespace {
+
+// As a terminal may have it: errors name what files and servers of others say. No control characters, not those of two
+// bytes either, and none that turn the direction of text around.
+std::string shown(std::string_view text) {
+  const auto harmful = [](std::string_view rest) -> std::size_t {
+    const auto byte = [&](std::size_t i) { return i < rest.size() ? static_cast<unsigned char>(rest[i]) : 0U; };
+    if ((byte(0) < ' ' && rest[0] != '\n' && rest[0] != '\t') || byte(0) == 0x7F) return 1;
+    if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) < 0xA0) return 2;
+    const bool marks = byte(0) == 0xE2 && byte(1) == 0x80 && byte(2) >= 0xAA && byte(2) <= 0xAE;     // U+202A to U+202E
+    const bool isolates = byte(0) == 0xE2 && byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;  // U+2066 to U+2069
+    return marks || isolates ? 3 : 0;
+  };
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t bytes = harmful(text);
+    result += bytes == 0 ? text[0] : '?';
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return result;
+}
+
+}  // namespace
+
 int fail(const Error& error) {
-  tell("capbench: " + to_string(error) + "\n");
+  tell("capbench: " + shown(to_string(error)) + "\n");
   return exit_status(error.kind);
 }
 

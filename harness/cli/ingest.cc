@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ingest_file.h"
+#include "harness/cli/reproduction.h"
 #include "harness/cli/verify_archive.h"
 #include "harness/verify/verdict.h"
 #include "schema/bundle/bundle.h"
@@ -96,6 +97,17 @@ Error in_file(const std::string& file, Error error) {
   return error;
 }
 
+// It, or others that it reproduces.
+Status tell_reproductions(schema::Store& store, const std::string& id) {
+  const auto changes = changed_tiers(store, id);
+  if (!changes) return changes.error();
+  for (const TierChange& change : *changes) {
+    if (Status status = store.set_tier(change.id, change.tier, change.verdict); !status) return status;
+    tell(fmt::format("bundle {}: {} now\n", change.id.substr(0, 12), change.tier));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<bundle::IngestOutcome> ingest_file(schema::Store& store, const std::string& file, const std::string& signers) {
@@ -113,6 +125,8 @@ Result<bundle::IngestOutcome> ingest_file(schema::Store& store, const std::strin
   if (!outcome) return outcome;
   if (outcome->kind == bundle::IngestOutcome::Kind::kConflict) return in_file(file, std::move(outcome->conflict));
   tell(fmt::format("{}: {}\n", file, outcome_text(*outcome, verdict.tier)));
+  if (outcome->kind != bundle::IngestOutcome::Kind::kAdded || verdict.signer.empty()) return outcome;
+  if (Status status = tell_reproductions(store, opened->id); !status) return std::move(status).error();
   return outcome;
 }
 

@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "harness/cli/command.h"
+#include "harness/cli/reproduction.h"
+#include "harness/cli/speed_share.h"
 #include "harness/cli/verify_archive.h"
 #include "harness/runner/stop_signal.h"
 #include "harness/runner/version.h"
@@ -34,10 +38,13 @@ struct ServeOptions {
   double read_rate = 100;  // requests a second
   std::uint64_t connections = 512;
   std::uint64_t threads = 12;
+  std::uint64_t inbox = 20'000;
+  std::uint64_t inbox_mib = 1024;
+  std::uint64_t verify_threads = 0;
 };
 
-Result<server::Judgement> judge(const bundle::Opened& opened) {
-  const verify::Verdict verdict = verify_opened(opened, "");
+Result<server::Judgement> judge(const bundle::Opened& opened, const std::shared_ptr<CatalogReads>& catalog) {
+  const verify::Verdict verdict = verify_opened(opened, "", catalog);
   server::Judgement judgement;
   judgement.signer = verdict.signer;
   judgement.tier = verdict.tier;
@@ -89,12 +96,28 @@ Result<server::Options> server_options(const ServeOptions& chosen) {
   options.submissions = {chosen.rate / 60, std::max(1.0, chosen.rate / 2)};
   options.reads = {chosen.read_rate, std::max(1.0, 4 * chosen.read_rate)};
   options.submission_threads = chosen.threads;
-  options.judges.judge = judge;
+  options.judges.judge = [catalog = make_catalog_reads()](const bundle::Opened& opened) {
+    return judge(opened, catalog);
+  };
   options.judges.withdrawal_signer = [](std::string_view id, std::string_view signature) -> Result<std::string> {
     Result<submit::Signer> signer = submit::check_signature(submit::withdrawal_text(id), signature);
     if (!signer) return std::move(signer).error();
     return std::move(signer->fingerprint);
   };
+  options.judges.reproduced = [](schema::Store& store, std::string_view id) -> Result<std::vector<server::TierChange>> {
+    auto changes = changed_tiers(store, id);
+    if (!changes) return std::move(changes).error();
+    std::vector<server::TierChange> told;
+    for (TierChange& change : *changes) {
+      told.push_back({std::move(change.id), std::move(change.tier), std::move(change.verdict)});
+    }
+    return told;
+  };
+  options.inbox_bundles = chosen.inbox;
+  options.inbox_bytes = chosen.inbox_mib * kMiB;
+  options.verify_threads = chosen.verify_threads != 0
+                               ? chosen.verify_threads
+                               : std::max<std::size_t>(1, std::thread::hardware_concurrency() / 2);
   options.version = std::string(runner::kVersion);
   options.log = [](const std::string& line) { tell("capbench serve: " + line + "\n"); };
   return options;
@@ -148,13 +171,22 @@ void add_serve(CLI::App& app, Session& session) {
   command->add_option("--connections", options->connections, "at one time")
       ->check(CLI::Range(8, 100'000))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "that look at submissions")
+  command->add_option("--threads", options->threads, "that receive submissions")
       ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_option("--verify-threads", options->verify_threads, "that verify them [half of the processors]")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--inbox", options->inbox, "bundles that may wait to be verified")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  command->add_option("--inbox-size", options->inbox_mib, "MiB of those bundles")
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command->footer(
       "The address is printed when it can be used. SIGTERM or Ctrl-C: no more is\n"
-      "accepted, what was accepted is finished. There is no TLS: put a proxy that\n"
-      "has it in front. What is answered with 201 is on disk.\n"
+      "accepted, what was accepted is verified for ten seconds more; the rest is\n"
+      "verified by the next start. There is no TLS: put a proxy that has it in\n"
+      "front. What is answered with 201 is on disk.\n"
       "Examples:\n"
       "  capbench serve --db results.db\n"
       "  capbench serve --listen 127.0.0.1:0 --require token --tokens tokens.txt");

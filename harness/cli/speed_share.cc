@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "models/catalog.h"
 #include "reports/device.h"
@@ -13,6 +15,24 @@
 #include "reports/roofline.h"
 
 namespace capbench::cli {
+
+class CatalogReads {
+ public:
+  // Nothing for a name that the catalog has no shape of.
+  std::optional<reports::ModelReads> of(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(name); found != known_.end()) return found->second;
+    const auto shape = models::find_shape(name);
+    // Names that others make up are not remembered.
+    if (!shape) return std::nullopt;
+    return known_.emplace(name, reports::reads_of(*shape)).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::optional<reports::ModelReads>> known_;
+};
+
 namespace {
 
 // Of the machine's only GPU, where its facts say it: chips of one name differ in it.
@@ -26,31 +46,35 @@ std::optional<std::int64_t> gpu_cores_of(std::string_view environment) {
   return cores->get<std::int64_t>();
 }
 
-// Of catalog entries that were asked for, by name. Nothing for one without a shape.
-using KnownReads = std::map<std::string, std::optional<reports::ModelReads>>;
-
 // By the tensors where the catalog knows the shape, else by what llama-bench printed of the file.
-std::optional<reports::ModelReads> reads_of(const verify::SpeedQuestion& asked, KnownReads& known) {
+std::optional<reports::ModelReads> reads_of(const verify::SpeedQuestion& asked, CatalogReads& catalog) {
   const std::string name = asked.model == nullptr      ? ""
                            : asked.model->like.empty() ? asked.model->catalog
                                                        : asked.model->like;
-  const auto [found, is_new] = known.try_emplace(name);
-  if (is_new && !name.empty()) {
-    if (const auto shape = models::find_shape(name); shape) found->second = reports::reads_of(*shape);
-  }
-  return found->second ? found->second : reports::reads_of(asked.result);
+  const auto known = name.empty() ? std::nullopt : catalog.of(name);
+  return known ? known : reports::reads_of(asked.result);
 }
 
-verify::SpeedShare speed_share(const verify::SpeedQuestion& asked, KnownReads& known) {
+// By facts, of one bundle's machines.
+using GpuCores = std::map<std::string, std::optional<std::int64_t>, std::less<>>;
+
+// Facts of one machine are parsed once.
+std::optional<std::int64_t> gpu_cores(std::string_view environment, GpuCores& known) {
+  auto found = known.find(environment);
+  if (found == known.end()) found = known.emplace(std::string(environment), gpu_cores_of(environment)).first;
+  return found->second;
+}
+
+verify::SpeedShare speed_share(const verify::SpeedQuestion& asked, CatalogReads& catalog, GpuCores& cores) {
   verify::SpeedShare share;
   const std::string device = reports::device_of(asked.result);
-  const auto limits = reports::find_device(device, gpu_cores_of(asked.environment));
+  const auto limits = reports::find_device(device, gpu_cores(asked.environment, cores));
   if (!limits) {
     share.why = "unknown device";
     return share;
   }
   const reports::RooflineShare found = reports::roofline_share(asked.tokens_per_second, asked.result.n_prompt,
-                                                               asked.result.n_gen, limits, reads_of(asked, known));
+                                                               asked.result.n_gen, limits, reads_of(asked, catalog));
   share.percent = found.percent;
   share.why = found.why;
   share.approximate = found.approximate;
@@ -63,8 +87,15 @@ verify::SpeedShare speed_share(const verify::SpeedQuestion& asked, KnownReads& k
 
 }  // namespace
 
-std::function<verify::SpeedShare(const verify::SpeedQuestion&)> make_speed_share() {
-  return [known = KnownReads()](const verify::SpeedQuestion& asked) mutable { return speed_share(asked, known); };
+std::shared_ptr<CatalogReads> make_catalog_reads() {
+  return std::make_shared<CatalogReads>();
+}
+
+std::function<verify::SpeedShare(const verify::SpeedQuestion&)> make_speed_share(
+    std::shared_ptr<CatalogReads> catalog) {
+  return [catalog = std::move(catalog), cores = GpuCores()](const verify::SpeedQuestion& asked) mutable {
+    return speed_share(asked, *catalog, cores);
+  };
 }
 
 }  // namespace capbench::cli

@@ -3,13 +3,19 @@
 #define CAPBENCH_HARNESS_CLI_SPEED_SHARE_H_
 
 #include <functional>
+#include <memory>
 
 #include "harness/verify/verify.h"
 
 namespace capbench::cli {
 
-// One for each verification: it remembers what it has worked out of a model, so it is for one thread at a time.
-std::function<verify::SpeedShare(const verify::SpeedQuestion&)> make_speed_share();
+// What of the catalog's models is read for each token, worked out once; for a program that verifies many bundles.
+// Thread-safe.
+class CatalogReads;
+std::shared_ptr<CatalogReads> make_catalog_reads();
+
+// For the results of one bundle; one thread at a time.
+std::function<verify::SpeedShare(const verify::SpeedQuestion&)> make_speed_share(std::shared_ptr<CatalogReads> catalog);
 
 }  // namespace capbench::cli
 

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/results_server.h"
+#include "harness/cli/verify_archive.h"
 #include "harness/observe/environment.h"
 #include "harness/runner/version.h"
 #include "harness/submit/details.h"
@@ -24,6 +25,8 @@
 #include "harness/submit/redact_bundle.h"
 #include "harness/submit/signature.h"
 #include "harness/submit/upload.h"
+#include "harness/verify/verdict.h"
+#include "reports/server/tokens.h"
 #include "schema/bundle/bundle.h"
 #include "schema/bundle/exchange.h"
 #include "schema/store.h"
@@ -49,6 +52,8 @@ struct Options {
   bool dry_run = false;
   bool yes = false;
   bool force = false;
+  bool list = false;
+  bool allow_failing = false;
 
   bool as_json() const { return format == "json"; }
 };
@@ -131,13 +136,45 @@ int keep_file(const Options& options, const bundle::Sealed& sealed) {
   return print_data(fmt::format("{}  {}\n", sealed.id, options.out));
 }
 
-// The receipt must not be lost: if the file cannot be written, the user gets it.
-std::string keep_receipt(const submit::ServerAddress& server, const submit::Submission& submission) {
-  if (submission.receipt.empty()) return "";
-  const fs::path path = submit::default_receipts_path(std::getenv("XDG_DATA_HOME"), std::getenv("HOME"));
+// The secret that withdraws the bundle, kept before anything is sent: an answer that is lost, or this program's end,
+// takes nothing away.
+struct Receipt {
+  fs::path path;
+  std::string secret;   // empty: it could not be kept, and the server makes one
+  bool is_new = false;  // this call's
+};
+
+Receipt prepare_receipt(const submit::ServerAddress& server, const std::string& bundle_id) {
+  Receipt receipt{submit::default_receipts_path(std::getenv("XDG_DATA_HOME"), std::getenv("HOME")), "", false};
+  const auto kept = submit::find_receipt(receipt.path, server.text(), bundle_id);
+  if (kept && kept->has_value()) {
+    receipt.secret = (*kept)->receipt;
+    return receipt;
+  }
+  std::string secret = server::random_secret();
+  const Status status =
+      kept ? submit::keep_receipt(receipt.path, {server.text(), bundle_id, secret, "", observe::utc_now()})
+           : Status(kept.error());
+  if (!status) {
+    tell("capbench: " + to_string(status.error()) + "\n");
+    return receipt;
+  }
+  receipt.secret = std::move(secret);
+  receipt.is_new = true;
+  return receipt;
+}
+
+// Where it is kept now that the server has answered; empty: nowhere.
+std::string keep_receipt(const submit::ServerAddress& server, const submit::Submission& submission,
+                         const Receipt& mine) {
+  if (submission.receipt.empty()) {
+    // Somebody else's, or a server of another version.
+    if (mine.is_new) static_cast<void>(submit::forget_receipt(mine.path, server.text(), submission.id));
+    return "";
+  }
   const Status status = submit::keep_receipt(
-      path, {server.text(), submission.id, submission.receipt, submission.url, observe::utc_now()});
-  if (status) return path.string();
+      mine.path, {server.text(), submission.id, submission.receipt, submission.url, observe::utc_now()});
+  if (status) return mine.path.string();
   tell("capbench: " + to_string(status.error()) + "\n");
   tell("keep this receipt, which withdraws the bundle: " + submission.receipt + "\n");
   return "";
@@ -145,17 +182,26 @@ std::string keep_receipt(const submit::ServerAddress& server, const submit::Subm
 
 int send(const Options& options, const submit::ServerAddress& server, const std::string& token,
          const bundle::Sealed& sealed) {
-  auto submission = submit::upload(server, sealed.id, sealed.archive, upload_options(token));
-  if (!submission) return fail(submission.error());
-  const std::string receipt = keep_receipt(server, *submission);
+  const Receipt mine = prepare_receipt(server, sealed.id);
+  submit::UploadOptions upload = upload_options(token);
+  upload.receipt = mine.secret;
+  auto submission = submit::upload(server, sealed.id, sealed.archive, upload);
+  if (!submission) {
+    // One that was refused is nothing to withdraw; what the network did not tell may be there.
+    const bool is_refused = submission.error().kind == ErrorKind::kFinding;
+    if (mine.is_new && is_refused) static_cast<void>(submit::forget_receipt(mine.path, server.text(), sealed.id));
+    return fail(submission.error());
+  }
+  const std::string receipt = keep_receipt(server, *submission, mine);
   if (options.as_json()) {
     json checks = json::array();
     for (const submit::ServerCheck& check : submission->checks) {
       checks.push_back({{"name", check.name}, {"outcome", check.outcome}, {"detail", check.detail}});
     }
-    const json whole = {{"bundle", sealed.id},        {"server", server.text()}, {"known", submission->known},
-                        {"tier", submission->tier},   {"url", submission->url},  {"receipts", receipt},
-                        {"checks", std::move(checks)}};
+    const json whole = {{"bundle", sealed.id},         {"server", server.text()},
+                        {"known", submission->known},  {"state", submission->pending ? "pending" : "taken"},
+                        {"tier", submission->tier},    {"url", submission->url},
+                        {"receipts", receipt},         {"checks", std::move(checks)}};
     return print_data(whole.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
   }
   for (const submit::ServerCheck& check : submission->checks) {
@@ -164,8 +210,38 @@ int send(const Options& options, const submit::ServerAddress& server, const std:
     }
   }
   if (submission->known) tell("the server had it already; nothing was sent\n");
+  if (submission->pending) tell("the server has yet to look at it; the address says what came of it\n");
   if (!receipt.empty()) tell("the receipt, which withdraws it, is kept in " + receipt + "\n");
-  return print_data(fmt::format("{}  {}  {}\n", sealed.id, submission->tier, submission->url));
+  return print_data(fmt::format("{}  {}  {}\n", sealed.id, submission->pending ? "pending" : submission->tier,
+                                submission->url));
+}
+
+// What cannot be sealed was read from the store a moment ago.
+Error of_store(const Options& options, Error error) {
+  const std::string store = options.db.empty() ? "the store" : options.db;
+  error.what = store + (error.what.empty() ? "" : ", " + error.what);
+  error.remedy =
+      "it was changed by hand, or is damaged: restore it from a copy, or submit the other results (--run, --suite)";
+  return error;
+}
+
+// What others will find, found before it leaves. Nothing: it is not fit to leave.
+Result<verify::Verdict> look_at(const bundle::Sealed& sealed) {
+  const auto opened = bundle::open_bundle(sealed.archive);
+  if (!opened) return opened.error();
+  return verify_opened(*opened, "");
+}
+
+Error unfit(const verify::Verdict& verdict) {
+  std::string cause;
+  std::size_t failed = 0;
+  for (const verify::Check& check : verdict.checks) {
+    if (check.outcome != verify::Outcome::kFailed) continue;
+    if (++failed <= 3) cause += (cause.empty() ? "" : "; ") + check.name + ": " + check.detail;
+  }
+  if (failed > 3) cause += fmt::format("; and {} more", failed - 3);
+  return {ErrorKind::kFinding, "the bundle", "does not prove itself, so that no server would take it: " + cause,
+          "leave those results out (--run, --suite); --allow-failing writes or sends it all the same"};
 }
 
 int submit_results(const Options& options) {
@@ -183,19 +259,26 @@ int submit_results(const Options& options) {
   auto redacted = make_bundle(options);
   if (!redacted) return fail(redacted.error());
   auto sealed = bundle::seal(redacted->bundle);
-  if (!sealed) return fail(sealed.error());
+  if (!sealed) return fail(of_store(options, std::move(sealed).error()));
+  auto verdict = look_at(*sealed);
+  if (!verdict) return fail(verdict.error());
   auto preview = submit::preview_of(redacted->bundle, *sealed);
   if (!preview) return fail(preview.error());
   preview->left = redacted->left;
   preview->is_signed = !options.key.empty();
+  const std::string checks = verify::summary_text(*verdict);
   if (options.dry_run) {
-    return print_data(options.as_json() ? submit::preview_json(*preview) : submit::preview_text(*preview, true));
+    const std::string text =
+        options.as_json() ? submit::preview_json(*preview) : submit::preview_text(*preview, options.list) + "\n" + checks;
+    if (const int status = print_data(text); status != 0) return status;
+    return verdict->failed() ? exit_status(ErrorKind::kFinding) : 0;
   }
-  tell(submit::preview_text(*preview, false) + "\n");
+  tell(submit::preview_text(*preview, options.list) + "\n" + checks + "\n");
+  if (verdict->failed() && !options.allow_failing) return fail(unfit(*verdict));
   const std::string where = server ? "Send this to " + server->text() + "?" : "Write this to " + options.out + "?";
   if (!options.yes && !says_yes(where)) {
     return fail({ErrorKind::kInterrupted, "submit", "nothing has left this machine",
-                 "--dry-run, which lists every member and every replacement"});
+                 "--dry-run --list, which names every member and every replacement"});
   }
   if (!options.key.empty()) {
     auto made = submit::sign(sealed->manifest, options.key, asking());
@@ -204,8 +287,6 @@ int submit_results(const Options& options) {
     if (!sealed) return fail(sealed.error());
     tell("signed with " + made->signer.fingerprint + "\n");
   }
-  // What nobody could open is not worth sending.
-  if (auto opened = bundle::open_bundle(sealed->archive); !opened) return fail(opened.error());
   return server ? send(options, *server, token, *sealed) : keep_file(options, *sealed);
 }
 
@@ -227,13 +308,16 @@ void add_submit(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command->add_flag("--no-raw", options->no_raw, "withhold raw output; the results are then only your word");
-  command->add_flag("--dry-run", options->dry_run, "show everything that would leave, and do nothing");
+  command->add_flag("--dry-run", options->dry_run, "show what would leave, and do nothing");
+  command->add_flag("--list", options->list, "show each member and replacement by its name");
+  command->add_flag("--allow-failing", options->allow_failing, "although it fails its own checks");
   command->add_flag("--yes", options->yes, "do not ask");
   command->add_flag("--force", options->force, "replace the file of --out");
   command->footer(
       "User and host names, home folders, serial numbers, UUIDs, and IP and MAC addresses are\n"
       "replaced in every member, raw output too; the list says how many where. Results in the\n"
-      "store stay as they are. An upload that was cut goes on with the same command.\n"
+      "store stay as they are. The bundle is verified before it leaves; one that fails is kept\n"
+      "back. An upload that was cut goes on with the same command.\n"
       "Examples:\n"
       "  capbench submit --dry-run --db results.db\n"
       "  capbench submit --out mine.capbundle --sign ~/.ssh/id_ed25519\n"

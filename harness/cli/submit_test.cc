@@ -129,6 +129,9 @@ class Submit : public ::testing::Test {
 
 TEST_F(Submit, ADryRunShowsEverythingAndDoesNothing) {
   EXPECT_EQ(submit("--dry-run"), 0) << err_;
+  EXPECT_THAT(out_, Not(HasSubstr(bundle::trial_member(bundle_.trials[0]))));
+  EXPECT_THAT(out_, HasSubstr("consistent: nothing in it contradicts itself"));
+  EXPECT_EQ(submit("--dry-run --list"), 0) << err_;
   for (const auto& trial : bundle_.trials) EXPECT_THAT(out_, HasSubstr(bundle::trial_member(trial)));
   EXPECT_THAT(out_, HasSubstr("home folder"));
   EXPECT_THAT(out_, HasSubstr("user name"));
@@ -221,10 +224,40 @@ TEST_F(Submit, FromTheStoreToAServerAndBack) {
   EXPECT_EQ(capbench("withdraw " + id.substr(0, 8) + " --why 'a backup ran' --to " + server.url()), 0) << err_;
   EXPECT_THAT(err_, HasSubstr(std::to_string(bundle_.trials.size())));
   EXPECT_EQ(capbench("withdraw " + id + " --to " + server.url() + " --sign " + path("key")), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("before; nothing changed"));
   EXPECT_NE(submit("--yes --sign " + path("key") + " --to " + server.url()), 0);
   EXPECT_THAT(err_, HasSubstr("withdrawn"));
   // What was measured here is here.
   EXPECT_EQ(schema::Store::open(db(), schema::OpenMode::kReadOnly)->trials({})->size(), bundle_.trials.size());
+}
+
+TEST_F(Submit, ABundleThatFailsItsChecksStaysHere) {
+  // The store was edited: the record's sample is not the one that was printed, and its name follows it.
+  bundle::Bundle changed = bundle_;
+  changed.runs[0].seed += 1;
+  changed.trials[0].results[0].samples_ns[0] -= 1'000'000;
+  verify::testing::rename(changed);
+  fs::remove(db());
+  bundle_ = changed;
+  fill_store();
+  EXPECT_EQ(submit("--yes --out " + path("a.capbundle")), 1);
+  EXPECT_THAT(err_, HasSubstr("does not prove itself"));
+  EXPECT_THAT(err_, HasSubstr("samples"));
+  EXPECT_FALSE(fs::exists(path("a.capbundle")));
+  EXPECT_EQ(submit("--dry-run"), 1);
+  EXPECT_EQ(submit("--yes --allow-failing --out " + path("a.capbundle")), 0) << err_;
+  EXPECT_EQ(capbench("verify " + path("a.capbundle")), 1);
+}
+
+TEST_F(Submit, AStoreThatWasEditedIsNamedAndNotTheBundle) {
+  ASSERT_EQ(std::system(("sqlite3 --version >/dev/null 2>&1 || exit 0; sqlite3 " + db() +  // NOLINT
+                         " \"UPDATE result SET samples_ns = '[1,2]' WHERE ordinal = 0\"")
+                            .c_str()),
+            0);
+  if (submit("--dry-run") == 0) GTEST_SKIP() << "sqlite3 is not installed";
+  EXPECT_THAT(err_, HasSubstr("results.db"));
+  EXPECT_THAT(err_, HasSubstr("restore it from a copy"));
+  EXPECT_THAT(err_, Not(HasSubstr("capbench submit --out")));
 }
 
 TEST_F(Submit, AServerThatWantsATokenGetsIt) {

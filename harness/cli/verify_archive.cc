@@ -31,10 +31,11 @@ verify::SignerAnswer whose(const bundle::Opened& opened, const std::filesystem::
 
 }  // namespace
 
-verify::Verdict verify_opened(const bundle::Opened& opened, const std::filesystem::path& allowed_signers) {
+verify::Verdict verify_opened(const bundle::Opened& opened, const std::filesystem::path& allowed_signers,
+                              std::shared_ptr<CatalogReads> catalog) {
   verify::Context context;
   context.now = observe::utc_now();
-  context.speed_share = make_speed_share();
+  context.speed_share = make_speed_share(catalog ? std::move(catalog) : make_catalog_reads());
   if (!opened.signature.empty()) context.signature = look_at(opened);
   if (!allowed_signers.empty()) {
     context.signer = opened.signature.empty() ? verify::SignerAnswer{} : whose(opened, allowed_signers);
@@ -67,6 +68,11 @@ Result<VerifiedBundle> verify_file(const std::filesystem::path& path, const std:
   }
   auto bytes = read_file(path, most);
   if (!bytes) return std::move(bytes).error();
+  if (!bundle::may_be_bundle(*bytes)) {
+    return Error{ErrorKind::kUsage, path.string(),
+                 bytes->empty() ? "empty" : "not a capbench bundle: it does not begin as a Zstandard file does",
+                 "name a file that `capbench submit --out FILE` wrote"};
+  }
   return verify_archive(*bytes, allowed_signers);
 }
 

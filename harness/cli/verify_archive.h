@@ -3,6 +3,7 @@
 #define CAPBENCH_HARNESS_CLI_VERIFY_ARCHIVE_H_
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -19,12 +20,15 @@ struct VerifiedBundle {
 
 // Looks at the signature with ssh-keygen, asks `allowed_signers` (ssh-keygen(1); empty: no list) whose key it is, and
 // verifies it against this machine's clock and the table of devices. Safe to call from several threads.
-verify::Verdict verify_opened(const bundle::Opened& opened, const std::filesystem::path& allowed_signers);
+// `catalog`: what was worked out for other bundles; null: nothing.
+class CatalogReads;
+verify::Verdict verify_opened(const bundle::Opened& opened, const std::filesystem::path& allowed_signers,
+                              std::shared_ptr<CatalogReads> catalog = nullptr);
 
 // The same of an archive, which is opened first.
 VerifiedBundle verify_archive(std::string_view archive, const std::filesystem::path& allowed_signers);
 
-// The same of a file. Errors: it cannot be read. One that is larger than any bundle may be is a verdict, no error.
+// The same of a file. Errors: it cannot be read, or is something else altogether. One that is larger than any bundle may be is a verdict, no error.
 Result<VerifiedBundle> verify_file(const std::filesystem::path& path, const std::filesystem::path& allowed_signers);
 
 }  // namespace capbench::cli

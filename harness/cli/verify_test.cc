@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using verify::testing::real_bundle;
 
 struct Outcome {
@@ -78,8 +80,16 @@ TEST(Verify, RefusesWhatIsNoBundle) {
   const fs::path path = fs::path(::testing::TempDir()) / "none.capbundle";
   ASSERT_TRUE(replace_file(path, std::string(5000, 'x')));
   const Outcome outcome = run_verify(path.string());
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.out, HasSubstr("failed   archive"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.out, HasSubstr("not a capbench bundle"));
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
+  // One that is cut short is a bundle that fails, and says so once.
+  const std::string whole = *read_file(written("whole.capbundle", real_bundle()));
+  ASSERT_TRUE(replace_file(path, whole.substr(0, whole.size() / 2)));
+  const Outcome cut = run_verify(path.string());
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_THAT(cut.out, HasSubstr("failed   archive"));
+  EXPECT_THAT(cut.out, Not(HasSubstr("skipped")));
 }
 
 TEST(Verify, RefusesASignatureThatIsNone) {

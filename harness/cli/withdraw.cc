@@ -57,6 +57,10 @@ int withdraw_bundle(const Options& options) {
   }
   auto withdrawal = submit::withdraw(*server, id, proof, upload_options(std::move(token).value()));
   if (!withdrawal) return fail(withdrawal.error());
+  if (withdrawal->already) {
+    tell(fmt::format("it was withdrawn from {} before; nothing changed\n", server->text()));
+    return 0;
+  }
   tell(fmt::format("withdrawn from {}; trials that its reports leave out now: {}. Your own store is as it was\n",
                    server->text(), withdrawal->excluded));
   return 0;

@@ -91,14 +91,17 @@ Verdict verdict_of_arm(Verdict end, const JobResult& job, const std::string& mis
 }  // namespace
 
 void judge(const JobResult& job, const JudgeContext& context, double limit_s, schema::TrialRecord& trial) {
+  judge(job, runtime::parse_output(context.runtime, job.out), context, limit_s, trial);
+}
+
+void judge(const JobResult& job, runtime::ParsedOutput parsed, const JudgeContext& context, double limit_s,
+           schema::TrialRecord& trial) {
   trial.wall_ns = job.wall_ns;
   trial.user_ns = job.user_ns;
   trial.system_ns = job.system_ns;
   trial.max_rss_bytes = job.max_rss_bytes;
   if (job.ending == Ending::kExited) trial.exit_status = job.exit_status;
   if (job.ending == Ending::kSignaled) trial.signal = job.signal;
-  runtime::ParsedOutput parsed = runtime::parse_output(context.runtime, job.out);
-
   observe::TreatmentVerdict treatment =
       observe::check_treatment(context.arm, {job.err, job.mapped_files, context.cpu_variants, context.hardware_features,
                                              context.probe, context.injection_problem, context.varied_variables});

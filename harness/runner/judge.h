@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/observe/treatment.h"
+#include "harness/runtime/llama_bench.h"
 #include "harness/suite/suite.h"
 #include "harness/target/job.h"
 #include "schema/records.h"
@@ -28,6 +29,9 @@ struct JudgeContext {
 // Fills in status, reason, treatment, results, capabilities, timing and the exit of `trial` from the job's end and
 // output. Whole rows that were measured before a failure are kept in `results`.
 void judge(const target::JobResult& job, const JudgeContext& context, double limit_s, schema::TrialRecord& trial);
+// The same with the job's output read already.
+void judge(const target::JobResult& job, runtime::ParsedOutput parsed, const JudgeContext& context, double limit_s,
+           schema::TrialRecord& trial);
 
 }  // namespace capbench::runner
 

@@ -143,7 +143,7 @@ std::string Run::machine_of_run() const {
 // Chooses the run to go on with, or makes a new one, and lays out the plan.
 Status Run::choose_run() {
   const std::string suite_id = suite::suite_id(context_.suite);
-  if (auto s = context_.journal.put_suite({suite_id, context_.suite.name, suite::canonical_json(context_.suite)}); !s) {
+  if (auto s = context_.journal.put_suite({suite_id, context_.suite.name, suite::recorded_json(context_.suite)}); !s) {
     return s;
   }
   for (const auto& lane : lanes_) {

@@ -55,7 +55,10 @@ fs::path default_receipts_path(const char* xdg_data_home, const char* home) {
   return base / "capbench/receipts.json";
 }
 
-Status keep_receipt(const fs::path& path, const Receipt& receipt) {
+namespace {
+
+// Every receipt but the one of that server and bundle, and `added` if there is one.
+Status change(const fs::path& path, std::string_view server, std::string_view bundle_id, const Receipt* added) {
   std::error_code error;
   if (!path.parent_path().empty()) fs::create_directories(path.parent_path(), error);
   if (error) return file_error(path.parent_path(), error.value());
@@ -69,17 +72,29 @@ Status keep_receipt(const fs::path& path, const Receipt& receipt) {
   if (!entries) return std::move(entries).error();
   json kept = json::array();
   for (json& entry : *entries) {
-    if (entry["server"] != receipt.server || entry["bundle"] != receipt.bundle_id) kept.push_back(std::move(entry));
+    if (entry["server"] != server || entry["bundle"] != bundle_id) kept.push_back(std::move(entry));
   }
-  kept.push_back({{"server", receipt.server},
-                  {"bundle", receipt.bundle_id},
-                  {"receipt", receipt.receipt},
-                  {"url", receipt.url},
-                  {"at", receipt.at}});
+  if (added != nullptr) {
+    kept.push_back({{"server", added->server},
+                    {"bundle", added->bundle_id},
+                    {"receipt", added->receipt},
+                    {"url", added->url},
+                    {"at", added->at}});
+  }
   // The new bytes get the mode of the old file, so it is there with the right one before they are written.
   const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid() || ::fchmod(file.get(), 0600) != 0) return file_error(path, errno);
   return replace_file(path, json({{"receipts", kept}}).dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+Status keep_receipt(const fs::path& path, const Receipt& receipt) {
+  return change(path, receipt.server, receipt.bundle_id, &receipt);
+}
+
+Status forget_receipt(const fs::path& path, std::string_view server, std::string_view bundle_id) {
+  return change(path, server, bundle_id, nullptr);
 }
 
 Result<std::optional<Receipt>> find_receipt(const fs::path& path, std::string_view server, std::string_view bundle_id) {

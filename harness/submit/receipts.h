@@ -26,6 +26,9 @@ std::filesystem::path default_receipts_path(const char* xdg_data_home, const cha
 // Adds it; one of the same server and bundle is replaced. Two programs at once lose nothing. The folder is made.
 Status keep_receipt(const std::filesystem::path& path, const Receipt& receipt);
 
+// Takes it out again; one that is not there is no error.
+Status forget_receipt(const std::filesystem::path& path, std::string_view server, std::string_view bundle_id);
+
 // Nothing if there is none. `bundle_id` may be as many first digits as no other of that server has.
 Result<std::optional<Receipt>> find_receipt(const std::filesystem::path& path, std::string_view server,
                                             std::string_view bundle_id);

@@ -324,5 +324,20 @@ TEST(Preview, NothingInItMovesTheTerminal) {
   }
 }
 
+TEST(RedactBundle, HowATargetIsReachedStaysHere) {
+  Bundle bundle = bundle_with("");
+  // As versions before this one recorded it; neither host nor user is one that this machine knows.
+  bundle.suites[0].json =
+      R"({"targets":{"box":{"address":"nas.example.org","guest":"vm","kind":"ssh","user":"backupper"}}})";
+  bundle.suites[0].name.clear();
+  name_again(bundle);
+  const auto refused = redact_bundle(bundle, {kJo, {}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(to_string(refused.error()), HasSubstr("way to reach a target"));
+  EXPECT_THAT(to_string(refused.error()), HasSubstr("nas.example.org"));
+  EXPECT_FALSE(redact_bundle(bundle, {kJo, {"nas.example.org"}}).ok());
+  EXPECT_TRUE(redact_bundle(bundle, {kJo, {"nas.example.org", "backupper"}}).ok());
+}
+
 }  // namespace
 }  // namespace capbench::submit

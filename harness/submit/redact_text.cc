@@ -95,6 +95,10 @@ UsableDetails usable(const PersonalDetails& details) {
   return result;
 }
 
+bool TextRedactor::keeps(std::string_view text) const {
+  return !keep_.empty() && std::find(keep_.begin(), keep_.end(), lower(text)) != keep_.end();
+}
+
 TextRedactor::TextRedactor(PersonalDetails details, std::vector<std::string> keep)
     : details_(std::move(details)), keep_(std::move(keep)) {
   for (std::string& text : keep_) text = lower(text);
@@ -124,7 +128,7 @@ void TextRedactor::note(std::string_view kind, std::string_view key, std::string
 // Whether a find is none: kept on request, a version, or digits in the middle of a number.
 bool TextRedactor::stays(std::string_view around, std::size_t offset, std::size_t length, std::string_view kind) const {
   const std::string_view found = around.substr(offset, length);
-  if (!keep_.empty() && std::find(keep_.begin(), keep_.end(), lower(found)) != keep_.end()) return true;
+  if (keeps(found)) return true;
   if (kind == "ipv4") return follows_version_word(around, offset);
   if (kind != "secret" || !all_digits(found)) return false;
   const auto is_numeric = [](char c) { return is_digit(c) || c == '.'; };

@@ -46,6 +46,9 @@ class TextRedactor {
   std::string redact(std::string_view text, std::string_view key = {},
                      observe::Addresses addresses = observe::Addresses::kReplace);
 
+  // Whether this text as a whole may stay.
+  bool keeps(std::string_view text) const;
+
   // Of the calls since the last take_counts(): places by kind.
   std::map<std::string, std::uint64_t> take_counts();
   // And the first of them, at most kMostFinds.

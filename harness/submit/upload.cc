@@ -159,6 +159,9 @@ class Conversation {
 
   void gained() { failures_ = 0; }
 
+  // Between two questions that are answered.
+  Status rest(milliseconds wait) { return sleep(wait); }
+
   void note(const std::string& what) const {
     if (options_.note) options_.note(what);
   }
@@ -180,6 +183,8 @@ class Conversation {
     set_kind(answer, error);
     return error;
   }
+
+  std::string server() const { return server_.text(); }
 
   Error odd(std::string cause) const {
     return {ErrorKind::kMachine, server_.text(), std::move(cause),
@@ -285,6 +290,7 @@ class Uploading {
  public:
   Uploading(const ServerAddress& server, std::string_view id, std::string_view archive, const UploadOptions& options)
       : conversation_(server, id, options),
+        options_(options),
         id_(id),
         archive_(archive),
         part_(std::max<std::size_t>(options.part_bytes, 1)) {}
@@ -294,7 +300,13 @@ class Uploading {
     if (Status status = conversation_.progress(0, archive_.size()); !status) return std::move(status).error();
     auto known = ask_known();
     if (!known) return std::move(known).error();
-    if (*known) return std::move(**known);
+    if (*known) return with_verdict(std::move(**known));
+    auto sent = send();
+    return sent ? with_verdict(std::move(*sent)) : std::move(sent);
+  }
+
+ private:
+  Result<Submission> send() {
     if (archive_.size() <= part_) return send_whole();
     auto offset = ask_offset();
     if (!offset) return std::move(offset).error();
@@ -302,20 +314,60 @@ class Uploading {
     return send_parts(**offset);
   }
 
- private:
+  // What the server thinks of one that it took unseen, if it says so in time.
+  Result<Submission> with_verdict(Submission submission) {
+    milliseconds wait{100};
+    milliseconds left = options_.verdict_wait;
+    if (submission.pending && left.count() > 0) conversation_.note("the server has it, and looks at it now");
+    while (submission.pending && left.count() > 0) {
+      if (Status status = conversation_.rest(std::min(wait, left)); !status) return std::move(status).error();
+      left -= wait;
+      wait = std::min<milliseconds>(2 * wait, milliseconds(2000));
+      auto answer = conversation_.ask_patiently("GET", path_of_submission(), receipt_field());
+      if (!answer) return std::move(answer).error();
+      if (answer->status != 200) return conversation_.failure(*answer);
+      if (state_of(*answer) == "refused") return refusal(*answer);
+      auto read_again = read(*answer);
+      if (!read_again) return read_again;
+      submission.pending = read_again->pending;
+      submission.tier = std::move(read_again->tier);
+      submission.checks = std::move(read_again->checks);
+    }
+    return submission;
+  }
+
+  static std::string state_of(const HttpAnswer& answer) {
+    return text_of(json::parse(answer.body, nullptr, false), "state");
+  }
+
+  // In the server's words.
+  Error refusal(const HttpAnswer& answer) const {
+    Error error = words_of(answer);
+    error.cause = "refuses it: " + (error.what.empty() ? "" : error.what + ": ") + error.cause;
+    error.what = conversation_.server();
+    if (error.remedy.empty()) error.remedy = "`capbench verify` on the file, which names what is wrong with it";
+    return error;
+  }
+
+  HttpClient::Headers receipt_field() const {
+    if (options_.receipt.empty()) return {};
+    return {{"Capbench-Receipt-SHA256", sha256(options_.receipt)}};
+  }
+
   std::string path_of_submission() const { return std::string(kSubmissions) + "/" + id_; }
 
   // Nothing: it does not have it.
   Result<std::optional<Submission>> ask_known() {
-    auto answer = conversation_.ask_patiently("GET", path_of_submission());
+    auto answer = conversation_.ask_patiently("GET", path_of_submission(), receipt_field());
     if (!answer) return std::move(answer).error();
     if (answer->status == 404) return std::optional<Submission>();
+    // It may think otherwise of it today.
+    if (answer->status == 200 && state_of(*answer) == "refused") return std::optional<Submission>();
     if (answer->status == 410) return withdrawn();
     if (answer->status != 200) return conversation_.failure(*answer);
     auto submission = read(*answer);
     if (!submission) return std::move(submission).error();
     submission->known = true;
-    submission->receipt.clear();
     return std::optional(std::move(submission).value());
   }
 
@@ -330,6 +382,8 @@ class Uploading {
     if (text_of(whole, "id") != id_) return conversation_.odd("it speaks of another bundle");
     const auto at = whole.find("withdrawn_at");
     if (at != whole.end() && at->is_string() && !at->get_ref<const std::string&>().empty()) return withdrawn();
+    const std::string state = text_of(whole, "state");
+    if (state == "withdrawn") return withdrawn();
     Submission submission;
     submission.id = id_;
     submission.tier = text_of(whole, "tier");
@@ -339,6 +393,9 @@ class Uploading {
     if (submission.receipt.size() > kLongestReceipt || !is_visible_ascii(submission.receipt)) {
       return conversation_.odd("its receipt is none");
     }
+    submission.pending = state == "pending";
+    // The one whose digest it was given.
+    if (submission.receipt.empty() && whole.value("yours", json(false)) == true) submission.receipt = options_.receipt;
     constexpr std::size_t kMostChecks = 1000;
     if (const auto checks = whole.find("checks"); checks != whole.end() && checks->is_array()) {
       for (std::size_t i = 0; i < std::min(checks->size(), kMostChecks); ++i) {
@@ -364,8 +421,8 @@ class Uploading {
   // The end of it: the whole bundle, or the word that its parts are all there. Nothing: that upload is not there.
   Result<std::optional<Submission>> post(const std::string& path, std::string_view body) {
     for (;;) {
-      const HttpClient::Headers headers =
-          body.empty() ? HttpClient::Headers() : HttpClient::Headers{{"Content-Type", kBundleType}};
+      HttpClient::Headers headers = receipt_field();
+      if (!body.empty()) headers.emplace_back("Content-Type", kBundleType);
       const HttpAnswer answer = conversation_.ask("POST", path, headers, body);
       if (answer.status == 200 || answer.status == 201) {
         auto submission = accepted(answer);
@@ -379,7 +436,12 @@ class Uploading {
       auto known = ask_known();
       if (!known) return std::move(known).error();
       if (*known) {
-        conversation_.note("the server has it, but its answer was lost, and the receipt with it");
+        // Its answer was lost.
+        if ((*known)->receipt.empty()) {
+          conversation_.note("the server has it, but its answer was lost, and the receipt with it");
+        } else {
+          (*known)->known = false;
+        }
         return known;
       }
     }
@@ -470,6 +532,7 @@ class Uploading {
   }
 
   Conversation conversation_;
+  const UploadOptions& options_;
   const std::string id_;
   const std::string_view archive_;
   const std::size_t part_;
@@ -503,7 +566,9 @@ Result<Withdrawal> withdraw(const ServerAddress& server, std::string_view id, co
   if (answer->status == 200 || answer->status == 204 || answer->status == 410) {
     const json whole = json::parse(answer->body, nullptr, false);
     const bool counted = whole.is_object() && whole.contains("excluded") && whole["excluded"].is_number_integer();
-    return Withdrawal{counted ? whole["excluded"].get<std::int64_t>() : 0};
+    const bool already =
+        answer->status == 410 || (whole.is_object() && whole.value("already", json(false)) == true);
+    return Withdrawal{counted ? whole["excluded"].get<std::int64_t>() : 0, already};
   }
   Error error = conversation.failure(*answer);
   if (answer->status == 404) {

@@ -6,6 +6,9 @@
 // and failures of the server itself are tried again after growing pauses, or the pause that the server asks for; after
 // every lost connection the server is asked again what it has. All that a server says is bounded and shown without
 // control characters. One upload a thread.
+//
+// A server may answer before it has looked at the bundle; it is asked for its verdict then, for as long as the options
+// say.
 #ifndef CAPBENCH_HARNESS_SUBMIT_UPLOAD_H_
 #define CAPBENCH_HARNESS_SUBMIT_UPLOAD_H_
 
@@ -29,6 +32,10 @@ struct UploadOptions {
   std::chrono::milliseconds longest_wait{60000};
   std::chrono::milliseconds longest_asked_wait{300000};  // by the server; a longer one ends the upload
   std::size_t part_bytes = 1U << 20U;
+  // The secret that is to withdraw the bundle, kept before it is sent: only its digest goes, so that a lost answer loses
+  // nothing. Empty: the server makes one.
+  std::string receipt;
+  std::chrono::milliseconds verdict_wait{60000};  // for a bundle that was taken to be looked at later; 0: not at all
   // Called on the calling thread after every part and ten times a second in a pause; returning false stops with
   // ErrorKind::kInterrupted.
   std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
@@ -44,8 +51,9 @@ struct ServerCheck {
 
 struct Submission {
   std::string id;
-  bool known = false;   // the server had it already
-  std::string receipt;  // the secret that withdraws it; empty: the server gave none (this time)
+  bool known = false;    // the server had it already
+  bool pending = false;  // the server has it and has yet to look at it
+  std::string receipt;   // the secret that withdraws it; empty: the server gave none (this time)
   std::string tier;
   std::string url;  // where people find it; empty: not said
   std::vector<ServerCheck> checks;
@@ -65,7 +73,8 @@ struct WithdrawalProof {
 };
 inline constexpr std::size_t kMostWhyBytes = 400;
 struct Withdrawal {
-  std::int64_t excluded = 0;  // trials that reports leave out from now on; 0 too if it was withdrawn before
+  std::int64_t excluded = 0;  // trials that reports leave out from now on
+  bool already = false;       // it was withdrawn before
 };
 Result<Withdrawal> withdraw(const ServerAddress& server, std::string_view id, const WithdrawalProof& proof,
                             const UploadOptions& options);

@@ -1,4 +1,6 @@
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/digest.h"
 #include "harness/suite/limits.h"
@@ -128,6 +130,11 @@ json to_json(const Quality& quality) {
           {"ctx", quality.ctx},       {"ops", quality.ops}};
 }
 
+// Of a target's options, those that say what it is and not how it is reached.
+bool is_recorded(std::string_view option) {
+  return option == "guest" || option == "image" || option.starts_with("require.");
+}
+
 }  // namespace
 
 std::string canonical_json(const Suite& suite) {
@@ -154,8 +161,17 @@ std::string canonical_json(const Suite& suite) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string recorded_json(const Suite& suite) {
+  Suite recorded = suite;
+  for (auto& [name, spec] : recorded.targets) {
+    std::erase_if(spec.options, [](const auto& option) { return !is_recorded(option.first); });
+    std::erase_if(spec.lists, [](const auto& list) { return !is_recorded(list.first); });
+  }
+  return canonical_json(recorded);
+}
+
 std::string suite_id(const Suite& suite) {
-  return sha256(canonical_json(suite));
+  return sha256(recorded_json(suite));
 }
 
 }  // namespace capbench::suite

@@ -1,6 +1,7 @@
 // Targets: their shape, their machines, and the arms that name them.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "harness/suite/suite.h"
@@ -96,6 +97,31 @@ TEST(Targets, AreBounded) {
   std::string members = R"({"vm": {"kind": "ssh")";
   for (int i = 0; i < 101; ++i) members += ", \"o" + std::to_string(i) + "\": 1";
   EXPECT_NE(error_of(with_targets(members + "}}")).find("more than 100 members"), std::string::npos);
+}
+
+TEST(Targets, HowTheyAreReachedIsNotRecorded) {
+  const auto with = [](const std::string& target) {
+    const auto suite = parse_suite(with_targets("{\"box\": " + target + "}", "box"));
+    if (!suite) throw std::runtime_error(to_string(suite.error()));
+    return *suite;
+  };
+  const Suite mine = with(R"({"kind": "ssh", "address": "ana.example.org", "user": "ana", "port": 2222,
+    "identity": "/home/ana/.ssh/id", "known_hosts": "/home/ana/.ssh/known", "work_dir": "/home/ana/work",
+    "start": ["ssh", "ana@hub"], "guest": "vm", "image": "sha256:ab", "require": {"os": "macos"}})");
+  const std::string recorded = recorded_json(mine);
+  for (const char* secret : {"ana", "2222", "hub", "work"}) EXPECT_EQ(recorded.find(secret), std::string::npos) << recorded;
+  for (const char* kept : {"\"ssh\"", "\"vm\"", "sha256:ab", "macos", "\"box\""}) {
+    EXPECT_NE(recorded.find(kept), std::string::npos) << recorded;
+  }
+  // It is a suite, and its own record.
+  const auto again = parse_suite(recorded);
+  ASSERT_TRUE(again.ok()) << to_string(again.error());
+  EXPECT_EQ(canonical_json(*again), recorded);
+  EXPECT_EQ(suite_id(*again), suite_id(mine));
+  // The same on another host has the same name; another kind of guest has not.
+  EXPECT_EQ(suite_id(mine), suite_id(with(R"({"kind": "ssh", "address": "192.0.2.7", "user": "jo", "guest": "vm",
+    "image": "sha256:ab", "require": {"os": "macos"}})")));
+  EXPECT_NE(suite_id(mine), suite_id(with(R"({"kind": "ssh", "address": "192.0.2.7", "guest": "container"})")));
 }
 
 }  // namespace

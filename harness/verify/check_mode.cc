@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/observe/published_shims.h"
@@ -43,14 +42,9 @@ Variables recorded_variables(const schema::TrialRecord& trial) {
 
 // What the arm's processes are given, as the runner makes it; nothing where that cannot be said here.
 std::optional<Variables> expected_variables(const TrialEntry& trial) {
-  std::string os = "linux";
-  if (trial.environment != nullptr) {
-    const auto facts = nlohmann::json::parse(trial.environment->json, nullptr, false);
-    if (facts.is_object() && facts.contains("os") && facts["os"] == "Darwin") os = "macos";
-  }
   suite::Arm arm = *trial.arm;
   runner::InjectionPlaces places;
-  places.os = os;
+  places.os = trial.facts != nullptr && trial.facts->is_macos ? "macos" : "linux";
   places.find_shim = [](std::string_view domain) -> Result<std::filesystem::path> {
     return std::filesystem::path(std::string(kSomewhere)) / std::string(domain);
   };

@@ -111,8 +111,9 @@ std::string printed_problem(const TrialEntry& trial) {
     const char* option;
     const char* field;
   };
-  for (const schema::ResultRecord& result : trial.record->results) {
-    const nlohmann::json fields = nlohmann::json::parse(result.fields, nullptr, false);
+  for (std::size_t i = 0; i < trial.record->results.size(); ++i) {
+    const schema::ResultRecord& result = trial.record->results[i];
+    const nlohmann::json& fields = (*trial.fields)[i];
     if (!fields.is_object()) continue;
     if (const auto name = fields.find("model_filename"); name != fields.end() && name->is_string()) {
       const std::string model = value("-m");

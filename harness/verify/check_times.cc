@@ -56,9 +56,11 @@ std::int64_t wall_ms(const schema::TrialRecord& trial) {
 }
 
 // What llama-bench's own clock says of each test; empty if it lies within the trial.
-std::string test_time_problem(const schema::TrialRecord& trial, std::int64_t started) {
-  for (const schema::ResultRecord& result : trial.results) {
-    const auto fields = nlohmann::json::parse(result.fields, nullptr, false);
+std::string test_time_problem(const TrialEntry& entry, std::int64_t started) {
+  const schema::TrialRecord& trial = *entry.record;
+  for (std::size_t i = 0; i < trial.results.size(); ++i) {
+    const schema::ResultRecord& result = trial.results[i];
+    const nlohmann::json& fields = (*entry.fields)[i];
     if (!fields.is_object()) continue;
     const auto said = fields.find("test_time");
     if (said == fields.end() || !said->is_string()) continue;
@@ -91,7 +93,7 @@ bool check_trial(const TrialEntry& trial, std::int64_t started, Rows& rows) {
                                                             static_cast<double>(record.wall_ns) / 1e9, sum / 1e9));
     fits = false;
   }
-  if (std::string problem = test_time_problem(record, started); !problem.empty()) {
+  if (std::string problem = test_time_problem(trial, started); !problem.empty()) {
     // Another machine has another clock.
     if (record.target == "local") {
       rows.failed(place(trial.member, "results"), std::move(problem));

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "harness/suite/variables.h"
 #include "harness/verify/checks.h"
 #include "harness/verify/same_text.h"
-#include "shim/cpu/cpuinfo.h"
 #include "shim/cpu/levels.h"
 
 namespace capbench::verify {
@@ -50,16 +48,6 @@ target::JobResult job_of(const TrialEntry& trial) {
     job.ending = target::Ending::kNotStarted;
   }
   return job;
-}
-
-// What the machine executes, from its facts; nothing if they do not say.
-std::optional<shim::cpu::FeatureSet> features_of(const TrialEntry& trial) {
-  if (trial.environment == nullptr) return std::nullopt;
-  const auto facts = nlohmann::json::parse(trial.environment->json, nullptr, false);
-  if (!facts.is_object()) return std::nullopt;
-  const auto flags = facts.find("cpu_flags");
-  if (flags == facts.end() || !flags->is_string()) return std::nullopt;
-  return shim::cpu::features_of_cpuinfo("flags\t\t: " + flags->get<std::string>() + "\n");
 }
 
 // Which CPU libraries lay beside the program is not recorded, only which were loaded. Likely sets, the likeliest first:
@@ -166,7 +154,7 @@ Judgement judge_with(const TrialEntry& trial, const target::JobResult& job, cons
   const suite::Suite& suite = *trial.suite->suite;
   Judgement found;
   const std::vector<std::string> varied = suite::varied_variables(suite, *trial.arm);
-  runner::judge(job, {suite.runtime.kind, *trial.workload, *trial.arm, variants, features, *trial.probe, {}, varied},
+  runner::judge(job, *trial.parsed, {suite.runtime.kind, *trial.workload, *trial.arm, variants, features, *trial.probe, {}, varied},
                 suite.protocol.time_limit_s, found.trial);
   if (found.trial.treatment != "proven") {
     found.why =
@@ -193,16 +181,17 @@ std::string gap_of(const TrialEntry& trial, bool has_features, const TrialRecord
 
 void check_trial(const Index& index, const TrialEntry& trial, Rows& status, Rows& treatment, Rows& capabilities) {
   const target::JobResult job = job_of(trial);
-  const auto features = features_of(trial);
+  const bool has_features = trial.facts != nullptr && trial.facts->cpu_features.has_value();
+  const shim::cpu::FeatureSet features = has_features ? *trial.facts->cpu_features : 0;
   const auto sets = possible_variants(index, trial);
-  Judgement best = judge_with(trial, job, sets.front(), features.value_or(0));
+  Judgement best = judge_with(trial, job, sets.front(), features);
   bool by_what_was_loaded = false;
   if (!best.fits) {
-    Judgement other = judge_with(trial, job, sets.back(), features.value_or(0));
+    Judgement other = judge_with(trial, job, sets.back(), features);
     by_what_was_loaded = other.fits;
     if (other.fits) best = std::move(other);
   }
-  if (const std::string gap = best.fits ? "" : gap_of(trial, features.has_value(), best.trial); !gap.empty()) {
+  if (const std::string gap = best.fits ? "" : gap_of(trial, has_features, best.trial); !gap.empty()) {
     if (best.trial.status == "invalid_treatment") {
       status.skipped(trial.member, gap);
     } else {

@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "harness/runtime/runtime.h"
-#include "shim/cpu/levels.h"
+#include "shim/cpu/cpuinfo.h"
 
 namespace capbench::verify {
 namespace {
@@ -47,6 +47,26 @@ SuiteEntry read_suite(const schema::SuiteRecord& record) {
     entry.imported = imported != document.end() && *imported == true;
   }
   return entry;
+}
+
+MachineFacts facts_of(const schema::EnvironmentRecord& environment) {
+  MachineFacts found;
+  const auto facts = nlohmann::json::parse(environment.json, nullptr, false);
+  if (!facts.is_object()) return found;
+  if (const auto os = facts.find("os"); os != facts.end()) found.is_macos = *os == "Darwin";
+  if (const auto flags = facts.find("cpu_flags"); flags != facts.end() && flags->is_string()) {
+    found.cpu_features = shim::cpu::features_of_cpuinfo("flags\t\t: " + flags->get<std::string>() + "\n");
+  }
+  return found;
+}
+
+std::shared_ptr<const std::vector<nlohmann::json>> fields_of(const schema::TrialRecord& trial) {
+  auto fields = std::make_shared<std::vector<nlohmann::json>>();
+  fields->reserve(trial.results.size());
+  for (const schema::ResultRecord& result : trial.results) {
+    fields->push_back(nlohmann::json::parse(result.fields, nullptr, false));
+  }
+  return fields;
 }
 
 }  // namespace
@@ -91,6 +111,7 @@ Index::Index(const bundle::Bundle& bundle, Reading reading) : bundle_(bundle), r
       if (!variant.empty()) cpu_variants_[program->artifact.sha256].insert(variant);
     }
   }
+  for (const schema::EnvironmentRecord& record : bundle.environments) facts_.emplace(record.id, facts_of(record));
   for (const schema::SuiteRecord& record : bundle.suites) suites_.emplace(record.id, read_suite(record));
   std::uint64_t read = 0;
   trials_.reserve(bundle.trials.size());
@@ -103,7 +124,9 @@ Index::Index(const bundle::Bundle& bundle, Reading reading) : bundle_(bundle), r
     entry.run = find(runs_, record.run_id);
     entry.environment = find(environments, record.environment_id);
     entry.closure = find(closures, record.closure_id);
+    if (const auto facts = facts_.find(record.environment_id); facts != facts_.end()) entry.facts = &facts->second;
     if (reading == Reading::kAll) {
+      entry.fields = fields_of(record);
       entry.out = raw(record.stdout_sha256);
       entry.err = raw(record.stderr_sha256);
       entry.probe = record.probe_sha256.empty() ? std::string_view() : raw(record.probe_sha256);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +20,7 @@
 #include "harness/suite/suite.h"
 #include "schema/bundle/bundle.h"
 #include "schema/records.h"
+#include "shim/cpu/levels.h"
 
 namespace capbench::verify {
 
@@ -27,6 +30,12 @@ struct SuiteEntry {
   std::optional<suite::Suite> suite;
   bool imported = false;  // it stands for results that no suite planned
   std::string problem;    // why there is no `suite`
+};
+
+// What checks ask of an environment's facts.
+struct MachineFacts {
+  bool is_macos = false;
+  std::optional<shim::cpu::FeatureSet> cpu_features;  // what it executes; nothing: the facts do not say
 };
 
 // What is not there is a nullptr or nothing.
@@ -41,6 +50,7 @@ struct TrialEntry {
   const suite::Model* model = nullptr;
   const schema::RunRecord* run = nullptr;
   const schema::EnvironmentRecord* environment = nullptr;
+  const MachineFacts* facts = nullptr;  // of the environment
   const schema::ClosureRecord* closure = nullptr;
   // Nothing: withheld, or (`too_much`) more than is read.
   std::optional<std::string_view> out;
@@ -48,6 +58,8 @@ struct TrialEntry {
   std::optional<std::string_view> probe;        // empty: none ran
   std::optional<runtime::ParsedOutput> parsed;  // of `out`, where the suite says of what runtime it is
   bool too_much = false;
+  // Of each recorded result its `fields`, read; with Reading::kAll.
+  std::shared_ptr<const std::vector<nlohmann::json>> fields;
 
   // A result that reports use.
   bool counts() const { return record->status == "ok"; }
@@ -80,6 +92,7 @@ class Index {
   const bundle::Bundle& bundle_;
   std::map<std::string, SuiteEntry> suites_;  // by id
   std::map<std::string, const schema::RunRecord*> runs_;
+  std::map<std::string, MachineFacts> facts_;  // by environment
   std::vector<TrialEntry> trials_;
   std::deque<suite::Workload> verbose_;                                              // of verbose trials
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> by_arm_;  // by run, arm and model

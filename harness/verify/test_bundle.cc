@@ -1,6 +1,7 @@
 #include "harness/verify/test_bundle.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -146,6 +147,39 @@ bundle::Bundle real_bundle() {
   const auto closures = add_closures(said["closures"], bundle);
   for (const json& trial : said["trials"]) add_trial(trial, closures, bundle);
   for (const json& check : said["quality"]) add_quality(check, bundle);
+  return bundle;
+}
+
+bundle::Bundle repeated_bundle(std::int64_t blocks, const std::string& machine_id, std::uint64_t seed, bool noisy) {
+  bundle::Bundle bundle = real_bundle();
+  suite::Suite suite = must(suite::parse_suite(bundle.suites.front().json));
+  suite.protocol.trials = blocks;
+  bundle.suites.front().json = suite::canonical_json(suite);
+  bundle.environments.front().machine_id = machine_id;
+  bundle.runs.front().machine_id = machine_id;
+  bundle.runs.front().seed = seed;
+  std::vector<schema::TrialRecord> trials;
+  for (const suite::PlannedTrial& planned : suite::make_plan(suite, seed, blocks).trials) {
+    schema::TrialRecord trial = trial_of(bundle, suite.arms[planned.arm].name, noisy ? planned.block % 2 : 0);
+    trial.block = planned.block;
+    trial.position = static_cast<std::int64_t>(planned.position);
+    const std::size_t second = 5 * trials.size();
+    char text[40];
+    std::snprintf(text, sizeof text, "2026-11-30T14:%02d:%02d.000Z", static_cast<int>(second / 60 % 60),
+                  static_cast<int>(second % 60));
+    trial.started_at = text;
+    // llama-bench's own clock is of the day when it really ran.
+    std::string out = bundle.raw.at(trial.stdout_sha256);
+    for (std::size_t at = out.find("\"test_time\""); at != std::string::npos; at = out.find("\"test_time\"")) {
+      out.erase(at, out.find(", ", at) + 2 - at);
+    }
+    set_raw(bundle, trial, Stream::kOut, out);
+    trial.results = runtime::parse_jsonl(out).results;
+    trials.push_back(std::move(trial));
+  }
+  bundle.runs.front().planned_trials = trials.size();
+  bundle.trials = std::move(trials);
+  rename(bundle);
   return bundle;
 }
 

@@ -13,6 +13,11 @@ namespace capbench::verify::testing {
 // From testdata/run.json, where its raw output is as llama-bench and llama-perplexity printed it.
 bundle::Bundle real_bundle();
 
+// The same suite with so many blocks on another machine, as its plan with that seed has them. Every block measures what
+// the first did (`noisy`: what the first two did in turns, which differs widely).
+bundle::Bundle repeated_bundle(std::int64_t blocks, const std::string& machine_id, std::uint64_t seed,
+                               bool noisy = false);
+
 // The trial of that arm and block.
 schema::TrialRecord& trial_of(bundle::Bundle& bundle, std::string_view arm, std::int64_t block);
 schema::QualityRecord& quality_of(bundle::Bundle& bundle, std::string_view arm);

@@ -162,9 +162,21 @@ std::size_t Verdict::count(Outcome outcome) const {
       std::count_if(checks.begin(), checks.end(), [&](const Check& check) { return check.outcome == outcome; }));
 }
 
+std::string summary_text(const Verdict& verdict) {
+  std::string text = "verify\n";
+  for (const Check& check : verdict.checks) {
+    if (check.outcome == Outcome::kFailed || check.outcome == Outcome::kFlagged) text += row_text(check);
+  }
+  return text + paragraph(conclusion(verdict), "  ");
+}
+
 std::string verdict_text(const Verdict& verdict, std::string_view name) {
   std::string text = paragraph(plain(name), "");
-  for (const Check& check : verdict.checks) text += row_text(check);
+  for (const Check& check : verdict.checks) {
+    // What could not be opened could not be looked at: that is said once.
+    if (verdict.bundle_id.empty() && check.outcome == Outcome::kSkipped) continue;
+    text += row_text(check);
+  }
   text += paragraph(conclusion(verdict), "");
   if (!verdict.failed() && verdict.tier == kSelfReported && !verdict.missing.empty()) {
     text += "  to be called consistent it lacks:\n";

@@ -69,6 +69,9 @@ struct Verdict {
 // A table for people, 80 columns. What a bundle says is shown without control characters. `name` is of the file.
 std::string verdict_text(const Verdict& verdict, std::string_view name);
 
+// The conclusion in a line, and the rows that failed or are flagged.
+std::string summary_text(const Verdict& verdict);
+
 // {"bundle":...,"checks":[{"name","outcome","detail","where"}...],"failed":n,"flagged":n,"missing":[...],"signer":...,
 // "tier":...,"trials":n,"verdict":"passed"|"failed"}, in one line without its line break.
 std::string verdict_json(const Verdict& verdict);

@@ -13,6 +13,9 @@ struct Service::Call {
   Matched matched;
 };
 
+// The digest of the secret that may withdraw a submission; the client's own, so that it is not lost with a reply.
+inline constexpr std::string_view kReceiptDigestField = "capbench-receipt-sha256";
+
 inline Error request_error(std::string what, std::string cause, std::string remedy) {
   return {ErrorKind::kUsage, std::move(what), std::move(cause), std::move(remedy)};
 }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 
 namespace capbench::server {
 namespace {
 
 // A commit of more would keep those in front waiting for those behind.
 constexpr std::size_t kMostTogether = 64;
+// What is done later has its turn, however many wait all the time.
+constexpr int kMostTurnsBefore = 4;
 
 }  // namespace
 
@@ -28,58 +31,85 @@ Committer::~Committer() {
   thread_.join();
 }
 
-std::optional<Error> Committer::run(std::function<void(schema::Store&)> work) {
-  Job job;
-  job.work = std::move(work);
+std::optional<Error> Committer::run(Work work) {
+  struct Answer {
+    std::optional<Error> failure;
+    bool done = false;
+    std::condition_variable changed;
+  } answer;
   std::unique_lock lock(mutex_);
-  jobs_.push_back(&job);
+  awaited_.push_back({std::move(work), [&](const std::optional<Error>& failure) {
+                        // Told under the lock: the answer is its waiter's, who goes away with it.
+                        const std::lock_guard inner(mutex_);
+                        answer.failure = failure;
+                        answer.done = true;
+                        answer.changed.notify_one();
+                      }});
   waiting_.notify_one();
-  job.changed.wait(lock, [&] { return job.done; });
-  return std::move(job.failure);
+  answer.changed.wait(lock, [&] { return answer.done; });
+  return std::move(answer.failure);
+}
+
+void Committer::write_later(Work work, Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    later_.push_back({std::move(work), std::move(done)});
+  }
+  waiting_.notify_one();
+}
+
+bool Committer::is_awaited() {
+  const std::lock_guard lock(mutex_);
+  return !awaited_.empty();
 }
 
 void Committer::work() {
+  int turns = 0;  // of those that wait, since the last of the others
   for (;;) {
-    std::deque<Job*> batch;
+    std::deque<Job> batch;
+    bool awaited = false;
     {
       std::unique_lock lock(mutex_);
-      waiting_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      const auto count = static_cast<std::ptrdiff_t>(std::min(jobs_.size(), kMostTogether));
-      batch.assign(jobs_.begin(), jobs_.begin() + count);
-      jobs_.erase(jobs_.begin(), jobs_.begin() + count);
+      waiting_.wait(lock, [this] { return stopping_ || !awaited_.empty() || !later_.empty(); });
+      if (awaited_.empty() && later_.empty()) return;
+      awaited = !awaited_.empty() && (later_.empty() || turns < kMostTurnsBefore);
+      std::deque<Job>& from = awaited ? awaited_ : later_;
+      const auto count = static_cast<std::ptrdiff_t>(std::min(from.size(), kMostTogether));
+      std::move(from.begin(), from.begin() + count, std::back_inserter(batch));
+      from.erase(from.begin(), from.begin() + count);
     }
-    while (!batch.empty()) commit_together(batch);
+    turns = awaited ? turns + 1 : 0;
+    do {
+      commit_together(batch, awaited);
+    } while (!batch.empty() && (awaited || !is_awaited()));
+    if (batch.empty()) continue;
+    const std::lock_guard lock(mutex_);
+    std::move(batch.rbegin(), batch.rend(), std::front_inserter(later_));
   }
 }
 
-void Committer::finish(std::deque<Job*>& batch, std::size_t count, const std::optional<Error>& failure) {
-  const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < count; ++i) {
-    Job* const job = batch.front();
-    batch.pop_front();
-    if (failure) job->failure = failure;
-    job->done = true;
-    job->changed.notify_one();  // under the lock: the job is its waiter's, who goes away with it
-  }
-}
-
-void Committer::commit_together(std::deque<Job*>& batch) {
+void Committer::commit_together(std::deque<Job>& batch, bool awaited) {
   Result<schema::Batch> together = store_.begin_batch();
-  if (!together) return finish(batch, batch.size(), together.error());
-  std::size_t done = 0;
+  std::size_t count = 0;
   std::optional<Error> failure;
-  for (Job* job : batch) {
+  if (!together) {
+    failure = together.error();
+    count = batch.size();
+  }
+  std::deque<std::optional<Error>> thrown;
+  while (!failure && count < batch.size()) {
+    std::optional<Error>& own = thrown.emplace_back();
     try {
-      job->work(store_);
-    } catch (const std::exception& thrown) {
-      job->failure = Error{ErrorKind::kMachine, "the store", thrown.what(), "try again"};
+      batch[count].work(store_);
+    } catch (const std::exception& exception) {
+      own = Error{ErrorKind::kMachine, "the store", exception.what(), "try again"};
     }
-    ++done;
+    ++count;
     // A full disk makes SQLite undo everything by itself. Those behind get a commit of their own.
     if (!together->is_open()) {
       failure = Error{ErrorKind::kMachine, "the store", "could not be written to, and is as it was before",
                       "see whether its disk is full; try again later"};
+    } else if (!awaited && is_awaited()) {
       break;
     }
   }
@@ -88,9 +118,13 @@ void Committer::commit_together(std::deque<Job*>& batch) {
   }
   if (!failure) {
     commits_.fetch_add(1, std::memory_order_relaxed);
-    writes_.fetch_add(done, std::memory_order_relaxed);
+    writes_.fetch_add(count, std::memory_order_relaxed);
   }
-  finish(batch, done, failure);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Job job = std::move(batch.front());
+    batch.pop_front();
+    job.done(failure || i >= thrown.size() ? failure : thrown[i]);
+  }
 }
 
 }  // namespace capbench::server

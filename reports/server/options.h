@@ -2,6 +2,7 @@
 #ifndef CAPBENCH_REPORTS_SERVER_OPTIONS_H_
 #define CAPBENCH_REPORTS_SERVER_OPTIONS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "reports/server/tokens.h"
 #include "reports/server/uploads.h"
 #include "schema/bundle/bundle.h"
+#include "schema/store.h"
 
 namespace capbench::server {
 
@@ -29,12 +31,21 @@ struct Judgement {
   std::vector<std::string> failures;  // which checks, with their details
 };
 
+// A bundle whose tier is another one now.
+struct TierChange {
+  std::string id;
+  std::string tier;
+  std::string verdict;  // JSON object with "checks"
+};
+
 // What the server cannot know by itself. Called by several threads at once. An error of kind kMachine means that it
 // could not be asked now.
 struct Judges {
   std::function<Result<Judgement>(const bundle::Opened& opened)> judge;
   // The fingerprint of the key that signed the withdrawal of that bundle.
   std::function<Result<std::string>(std::string_view bundle_id, std::string_view signature)> withdrawal_signer;
+  // Which bundles of the store are reproduced, or no longer, now that this one was taken or withdrawn. May be empty.
+  std::function<Result<std::vector<TierChange>>(schema::Store& store, std::string_view bundle_id)> reproduced;
 };
 
 enum class Require {
@@ -61,6 +72,12 @@ struct Options {
   bundle::Limits bundle;
   UploadLimits uploads;
   std::uint64_t opening_bytes = 64U << 20U;  // for the bundles that are opened at one time
+  // Bundles that are acknowledged and have yet to be looked at.
+  std::uint64_t inbox_bundles = 20'000;
+  std::uint64_t inbox_bytes = 1U << 30U;
+  std::size_t verify_threads = 1;
+  std::chrono::milliseconds verify_wait = std::chrono::seconds(5);    // a reply waits for its verdict, if nothing else does
+  std::chrono::milliseconds verify_grace = std::chrono::seconds(10);  // what is pending when it stops
   std::uint64_t cache_bytes = 16U << 20U;
   std::int64_t report_trials = 20'000;  // no report reads more
   Judges judges;

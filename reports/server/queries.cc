@@ -8,6 +8,7 @@
 
 #include "reports/server/cursor.h"
 #include "reports/server/http/problem.h"
+#include "schema/inbox.h"
 #include "schema/sqlite.h"
 
 namespace capbench::server {
@@ -437,33 +438,86 @@ Found trial_document(Reader& reader, const std::string& id) {
   return reading(reader, [&](Database& database) { return read_trial(database, id); });
 }
 
-Found submission_document(Reader& reader, const std::string& id, const std::string& public_url) {
+namespace {
+
+std::string_view word_of(schema::InboxState state) {
+  switch (state) {
+    case schema::InboxState::kPending:
+      return "pending";
+    case schema::InboxState::kRefused:
+      return "refused";
+    case schema::InboxState::kWithdrawn:
+      break;
+  }
+  return "withdrawn";
+}
+
+// In the same shape as one that was taken, as far as it is known.
+json inbox_document(const schema::InboxEntry& entry) {
+  json document{{"id", entry.id},
+                {"state", word_of(entry.state)},
+                {"size", entry.size},
+                {"signer", nullptr},
+                {"tier", nullptr},
+                {"received_at", entry.received_at},
+                {"withdrawn_at", nullptr},
+                {"why", nullptr},
+                {"trials", 0},
+                {"checks", json::array()}};
+  json outcome = embedded(entry.outcome);
+  if (!outcome.is_object()) return document;
+  for (const char* name : {"error", "checks", "why"}) {
+    if (outcome.contains(name)) document[name] = std::move(outcome[name]);
+  }
+  return document;
+}
+
+}  // namespace
+
+Found submission_document(Reader& reader, const std::string& id, const std::string& public_url,
+                          std::string_view receipt_sha256) {
+  const auto finished = [&](json document, const std::string& held) {
+    document["url"] = public_url + "/api/v1/submissions/" + id;
+    if (!receipt_sha256.empty()) document["yours"] = held == receipt_sha256;
+    return std::optional<std::string>(http::safe_json(document));
+  };
+  // The inbox first: what leaves it in between is then in the store.
+  const Result<std::optional<schema::InboxEntry>> entry = schema::Inbox(reader.store).find(id);
+  if (!entry) return entry.error();
   const Result<std::optional<schema::BundleRecord>> bundle = reader.store.bundle(id);
   if (!bundle) return bundle.error();
-  if (!bundle->has_value()) return std::optional<std::string>();
+  if (!bundle->has_value()) {
+    if (!entry->has_value()) return std::optional<std::string>();
+    return finished(inbox_document(**entry), (*entry)->receipt_sha256);
+  }
   const Result<std::int64_t> trials =
       count_of(reader.database, "SELECT count(*) FROM bundle_trial WHERE bundle_id = ?", id);
   if (!trials) return trials.error();
   json document = bundle_summary(**bundle);
+  document["state"] = (*bundle)->withdrawn_at.empty() ? "taken" : "withdrawn";
   document["trials"] = *trials;
-  document["url"] = public_url + "/api/v1/submissions/" + id;
   json verdict = embedded((*bundle)->verdict);
   document["checks"] = verdict.is_object() && verdict.contains("checks") ? std::move(verdict["checks"]) : json::array();
-  return std::optional<std::string>(http::safe_json(document));
+  return finished(std::move(document), (*bundle)->receipt_sha256);
 }
 
+// Output of trials, of probes under their arm, and of quality checks.
 Result<bool> is_withdrawn_raw(Reader& reader, const std::string& sha256) {
   return reading(reader, [&](Database& database) -> Result<bool> {
-    const Result<bool> known = exists(
-        database, "SELECT 1 FROM trial AS t WHERE (t.stdout_sha256 = ?1 OR t.stderr_sha256 = ?1) LIMIT 1", sha256);
+    constexpr std::string_view kTrials =
+        "SELECT 1 FROM trial AS t WHERE (t.stdout_sha256 = ?1 OR t.stderr_sha256 = ?1 OR t.probe_sha256 = ?1)";
+    constexpr std::string_view kChecks =
+        "SELECT 1 FROM quality_check AS q WHERE (q.stdout_sha256 = ?1 OR q.stderr_sha256 = ?1)";
+    const std::string stands = " AND NOT (" + std::string(kWithdrawn) + ")";
+    const std::string of_trials = std::string(kTrials) + " UNION ALL " + std::string(kChecks) + " LIMIT 1";
+    const Result<bool> known = exists(database, of_trials, sha256);
     if (!known || !*known) return known;
-    const Result<bool> stands =
-        exists(database,
-               "SELECT 1 FROM trial AS t WHERE (t.stdout_sha256 = ?1 OR t.stderr_sha256 = ?1) AND NOT (" +
-                   std::string(kWithdrawn) + ") LIMIT 1",
-               sha256);
-    if (!stands) return stands;
-    return !*stands;
+    const std::string standing = std::string(kTrials) + stands + " UNION ALL " + std::string(kChecks) +
+                                 " AND EXISTS (SELECT 1 FROM trial AS t WHERE t.run_id = q.run_id" + stands +
+                                 ") LIMIT 1";
+    const Result<bool> found = exists(database, standing, sha256);
+    if (!found) return found.error();
+    return !*found;
   });
 }
 

@@ -49,8 +49,10 @@ Found suite_document(Reader& reader, const std::string& id);
 Found environment_document(Reader& reader, const std::string& id);
 // Raw output of a trial that was withdrawn is not named.
 Found trial_document(Reader& reader, const std::string& id);
-// `public_url`: what stands in front of paths.
-Found submission_document(Reader& reader, const std::string& id, const std::string& public_url);
+// One that was taken, or that is in the inbox. `public_url`: what stands in front of paths. `receipt_sha256`: of whoever
+// asks whether it is theirs; empty: nobody does.
+Found submission_document(Reader& reader, const std::string& id, const std::string& public_url,
+                          std::string_view receipt_sha256);
 
 // Whether raw bytes are known only from trials that were withdrawn.
 Result<bool> is_withdrawn_raw(Reader& reader, const std::string& sha256);

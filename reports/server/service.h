@@ -25,6 +25,7 @@
 #include "reports/server/routes.h"
 #include "reports/server/site_pages.h"
 #include "reports/server/uploads.h"
+#include "reports/server/verifier.h"
 
 namespace capbench::server {
 
@@ -77,9 +78,11 @@ class Service {
 
   // Writes, in service_submit.cc.
   http::Reply submit(Call& call);
-  http::Reply submit_bytes(const std::string& archive, const std::string& upload);
-  http::Reply known(const std::string& id, const std::string& tier, const std::string& verdict) const;
+  http::Reply submit_bytes(std::string archive, const std::string& upload, std::string_view receipt_sha256,
+                           Budget::Share room);
+  std::optional<http::Reply> known(const std::string& id, std::string_view receipt_sha256);
   http::Reply withdraw(const Call& call);
+  std::optional<http::Reply> withdraw_pending(const Call& call, const std::string& id);
   http::Reply put_part(const Call& call);
   http::Reply upload_progress(const Call& call);
 
@@ -99,6 +102,7 @@ class Service {
   std::atomic<int> reporters_ = 0;  // who makes one or waits for it
   std::function<std::string()> more_metrics_;
   std::atomic<bool> stopping_ = false;
+  std::unique_ptr<Verifier> verifier_;  // null: read-only. Goes first: it uses the others
 };
 
 }  // namespace capbench::server

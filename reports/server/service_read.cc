@@ -181,6 +181,8 @@ http::Reply Service::metrics_text() {
   if (committer_) {
     add("capbench_commits_total", "counter", "Transactions written.", committer_->commits());
     add("capbench_writes_total", "counter", "Changes in those transactions.", committer_->writes());
+    add("capbench_inbox_bundles", "gauge", "Bundles that have yet to be looked at.", verifier_->pending());
+    add("capbench_inbox_bytes", "gauge", "Bytes of those bundles.", verifier_->pending_bytes());
   }
   add("process_resident_memory_bytes", "gauge", "Memory in use.", resident_bytes());
   if (more_metrics_) text += more_metrics_();
@@ -230,6 +232,17 @@ http::Reply Service::list(const Call& call) {
 http::Reply Service::one(const Call& call) {
   const std::string& id = call.matched.captured.front();
   if (!is_sha256(id)) return not_there("what was asked for");
+  const std::string_view mine = call.request.head.field(kReceiptDigestField);
+  if (call.matched.route->resource == Resource::kSubmission && !mine.empty()) {
+    // An answer to one client alone.
+    const Readers::Lease reader = readers_->lend();
+    const Found found = submission_document(*reader.operator->(), id, options_.public_url, mine);
+    if (!found) return store_problem(found.error());
+    if (!found->has_value()) return not_there("the submission");
+    http::Reply reply = http::reply(200, "application/json", **found);
+    reply.with("Cache-Control", "no-store");
+    return reply;
+  }
   return cached(call, "application/json", [&](Reader& reader) {
     switch (call.matched.route->resource) {
       case Resource::kSuite:
@@ -237,7 +250,7 @@ http::Reply Service::one(const Call& call) {
       case Resource::kEnvironment:
         return environment_document(reader, id);
       case Resource::kSubmission:
-        return submission_document(reader, id, options_.public_url);
+        return submission_document(reader, id, options_.public_url, "");
       default:
         return trial_document(reader, id);
     }

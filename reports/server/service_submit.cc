@@ -1,6 +1,4 @@
 // Service, the writing half.
-#include <zstd.h>
-
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -8,8 +6,9 @@
 #include "base/digest.h"
 #include "reports/server/call.h"
 #include "reports/server/http/problem.h"
+#include "reports/server/outcome.h"
 #include "reports/server/service.h"
-#include "schema/bundle/exchange.h"
+#include "schema/inbox.h"
 
 namespace capbench::server {
 namespace {
@@ -18,16 +17,7 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds kOpeningPatience{10};
 constexpr std::string_view kReceiptField = "capbench-receipt";
-constexpr std::size_t kMostFailuresTold = 20;
 constexpr std::size_t kLongestWhy = 500;
-
-// What opening it will take: the text, the records made of it and what is between them.
-std::uint64_t opening_cost(std::string_view archive, const bundle::Limits& limits) {
-  const unsigned long long stated = ZSTD_getFrameContentSize(archive.data(), archive.size());
-  const bool is_known = stated != ZSTD_CONTENTSIZE_UNKNOWN && stated != ZSTD_CONTENTSIZE_ERROR;
-  const std::uint64_t unpacked = is_known ? std::min<std::uint64_t>(stated, limits.unpacked_bytes) : 0;
-  return 3 * unpacked + (64U << 10U);
-}
 
 http::Reply busy(std::string cause) {
   http::Reply reply =
@@ -36,35 +26,27 @@ http::Reply busy(std::string cause) {
   return reply;
 }
 
-json checks_of(const std::string& verdict) {
-  json parsed = json::parse(verdict, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("checks")) return json::array();
-  return std::move(parsed["checks"]);
-}
-
-http::Reply failed_checks(const bundle::Opened& opened, const Judgement& judgement) {
-  std::string cause;
-  for (std::size_t i = 0; i < judgement.failures.size() && i < kMostFailuresTold; ++i) {
-    cause += (i == 0 ? "" : "; ") + judgement.failures[i];
-  }
-  if (judgement.failures.size() > kMostFailuresTold) cause += "; and more";
-  const json error{{"name", "bundle " + opened.id.substr(0, 12)},
-                   {"cause", "does not prove itself: " + cause},
-                   {"remedy", "`capbench verify FILE` shows every check; make the bundle again from the store"}};
-  return http::json_reply(422, {{"error", error}, {"id", opened.id}, {"checks", checks_of(judgement.verdict)}});
+// Why a bundle was not taken.
+http::Reply refused(const std::string& id, int status, const json& error, json checks) {
+  return http::json_reply(status, {{"error", error}, {"id", id}, {"state", "refused"}, {"checks", std::move(checks)}});
 }
 
 }  // namespace
 
 http::Reply Service::submit(Call& call) {
   const std::string upload(parameter(call, "upload"));
+  const std::string_view receipt_sha256 = call.request.head.field(kReceiptDigestField);
+  if (!receipt_sha256.empty() && !is_sha256(receipt_sha256)) {
+    return http::problem(400, request_error("Capbench-Receipt-SHA256", "not a SHA-256",
+                                            "send the digest of a secret of your own, or leave it out"));
+  }
   if (upload.empty()) {
     if (call.request.body.empty()) {
       return http::problem(422, request_error("the body", "empty", "send a bundle: `capbench submit --to URL`"));
     }
-    const Budget::Share room = opening_.take(opening_cost(call.request.body, options_.bundle), kOpeningPatience);
+    Budget::Share room = opening_.take(opening_cost(call.request.body, options_.bundle), kOpeningPatience);
     if (!room) return busy("other bundles are being looked at");
-    return submit_bytes(call.request.body, "");
+    return submit_bytes(std::move(call.request.body), "", receipt_sha256, std::move(room));
   }
   if (!is_sha256(upload) || !call.request.body.empty()) {
     return http::problem(400, request_error("parameter upload", "goes with the id of a bundle and an empty body",
@@ -72,107 +54,113 @@ http::Reply Service::submit(Call& call) {
   }
   const auto progress = uploads_.progress(upload);
   // How much it unpacks to is not known before it is read; what comes in parts is large, so it has its turn alone.
-  const Budget::Share room = opening_.take(options_.opening_bytes, kOpeningPatience);
+  Budget::Share room = opening_.take(options_.opening_bytes, kOpeningPatience);
   if (!room) return busy("other bundles are being looked at");
-  const Result<std::string> archive = uploads_.read(upload);
+  Result<std::string> archive = uploads_.read(upload);
   if (!archive) {
     if (archive.error().kind != ErrorKind::kUsage) return store_problem(archive.error());
     http::Reply reply = http::problem(progress ? 409 : 404, archive.error());
     if (progress) reply.with("Upload-Offset", std::to_string(progress->offset));
     return reply;
   }
-  return submit_bytes(*archive, upload);
+  return submit_bytes(std::move(*archive), upload, receipt_sha256, std::move(room));
 }
 
-http::Reply Service::submit_bytes(const std::string& archive, const std::string& upload) {
+http::Reply Service::submit_bytes(std::string archive, const std::string& upload, std::string_view receipt_sha256,
+                                  Budget::Share room) {
   const auto done = [&](http::Reply reply, std::string_view outcome) {
-    metrics_.count_submission(outcome);
-    // What is wrong stays wrong, and what was taken is in the store.
+    if (!outcome.empty()) metrics_.count_submission(outcome);
+    // What is wrong stays wrong, and what was acknowledged is in the store.
     if (!upload.empty() && reply.status != 503) uploads_.remove(upload);
     return reply;
   };
-  const Result<bundle::Opened> opened = bundle::open_bundle(archive, options_.bundle);
+  Result<bundle::Opened> opened = bundle::open_bundle(archive, options_.bundle);
   if (!opened) return done(http::problem(422, opened.error()), "unreadable");
-  if (!upload.empty() && opened->id != upload) {
-    return done(http::problem(422, request_error("the upload", "is bundle " + opened->id + ", not the one of its path",
+  const std::string id = opened->id;
+  if (!upload.empty() && id != upload) {
+    return done(http::problem(422, request_error("the upload", "is bundle " + id + ", not the one of its path",
                                                  "send it again under its own id")),
                 "unreadable");
   }
-  {
-    // What is known need not be judged again.
-    const Readers::Lease reader = readers_->lend();
-    const Result<std::optional<schema::BundleRecord>> record = reader->store.bundle(opened->id);
-    if (!record) return store_problem(record.error());
-    if (record->has_value()) {
-      if ((*record)->withdrawn_at.empty()) return done(known(opened->id, (*record)->tier, (*record)->verdict), "known");
-      return done(
-          http::problem(409, request_error("bundle " + opened->id, "was withdrawn", "measure anew and submit that")),
-          "withdrawn");
-    }
+  // What is known need not be looked at again.
+  if (auto reply = known(id, receipt_sha256)) {
+    return done(std::move(*reply), reply->status == 200 ? "known" : reply->status == 409 ? "withdrawn" : "");
   }
   if (options_.require == Require::kSignature && opened->signature.empty()) {
     return done(http::problem(403, request_error("the bundle", "is not signed",
                                                  "sign it: `capbench submit --sign KEY --to URL`")),
                 "unsigned");
   }
-  const Result<Judgement> judgement = options_.judges.judge(*opened);
-  if (!judgement) {
-    if (judgement.error().kind == ErrorKind::kMachine) return store_problem(judgement.error());
-    return done(http::problem(422, judgement.error()), "refused");
-  }
-  if (judgement->failed) return done(failed_checks(*opened, *judgement), "refused");
-  if (options_.require == Require::kSignature && judgement->signer.empty()) {
-    return done(http::problem(403, request_error("the bundle", "its signature could not be checked", "sign it again")),
-                "unsigned");
-  }
+  if (!verifier_->has_room(archive.size())) return busy("it has as many submissions to look at as it takes");
 
-  const std::string receipt = random_secret();
-  bundle::Provenance provenance;
-  provenance.signer = judgement->signer;
-  provenance.tier = judgement->tier;
-  provenance.verdict = judgement->verdict;
-  provenance.receipt_sha256 = sha256(receipt);
-  provenance.record_own = true;
-  // Compressing needs no store, so it is done before the one writer's turn.
-  const Result<bundle::Prepared> prepared = bundle::prepare(*opened, archive);
-  if (!prepared) return store_problem(prepared.error());
-  const Result<bundle::IngestOutcome> outcome =
-      committer_->write<bundle::IngestOutcome>([&](schema::Store& store) -> Result<bundle::IngestOutcome> {
-        return bundle::ingest(store, *opened, archive, provenance, *prepared);
-      });
-  if (!outcome) return store_problem(outcome.error());
-  using Kind = bundle::IngestOutcome::Kind;
-  switch (outcome->kind) {
-    case Kind::kKnown:
-      return done(known(opened->id, judgement->tier, judgement->verdict), "known");
-    case Kind::kWithdrawn:
-      return done(
-          http::problem(409, request_error("bundle " + opened->id, "was withdrawn", "measure anew and submit that")),
-          "withdrawn");
-    case Kind::kConflict:
-      return done(http::problem(409, outcome->conflict), "conflict");
-    case Kind::kAdded:
-    case Kind::kOwn:
-      break;
+  const std::string receipt = receipt_sha256.empty() ? random_secret() : std::string();
+  const std::string digest = receipt_sha256.empty() ? sha256(receipt) : std::string(receipt_sha256);
+  const Result<bool> is_new = committer_->write<bool>(
+      [&](schema::Store& store) -> Result<bool> { return schema::Inbox(store).put(id, digest, archive); });
+  if (!is_new) return store_problem(is_new.error());
+  if (!*is_new) {
+    if (auto reply = known(id, receipt_sha256)) return done(std::move(*reply), "known");
+    return busy("the same bundle came twice at once");
   }
-  const std::string path = "/api/v1/submissions/" + opened->id;
-  http::Reply reply = http::json_reply(201, {{"id", opened->id},
-                                             {"receipt", receipt},
-                                             {"tier", judgement->tier},
-                                             {"signer", judgement->signer},
-                                             {"checks", checks_of(judgement->verdict)},
-                                             {"trials", {{"added", outcome->added}, {"known", outcome->known}}},
-                                             {"url", options_.public_url + path}});
+  metrics_.count_submission("acknowledged");
+  // An answer with the verdict, if nobody else waits for one.
+  std::optional<Decision> decision;
+  const std::size_t bytes = archive.size();
+  if (verifier_->is_idle()) {
+    Verifier::Awaited awaited(*verifier_, id);
+    verifier_->add(id, bytes, std::make_shared<const OpenedBundle>(
+                                  OpenedBundle{std::move(*opened), std::move(archive), std::move(room)}));
+    decision = awaited.wait(options_.verify_wait);
+  } else {
+    verifier_->add(id, bytes, nullptr);
+  }
+  const std::string path = "/api/v1/submissions/" + id;
+  json said{{"id", id}, {"url", options_.public_url + path}, {"state", "pending"}};
+  if (decision) {
+    if (decision->status >= 400) {
+      return done(refused(id, decision->status, error_json(decision->error), checks_of(decision->verdict)), "");
+    }
+    said["state"] = "taken";
+    said["tier"] = decision->tier;
+    said["signer"] = decision->signer;
+    said["checks"] = checks_of(decision->verdict);
+    said["trials"] = {{"added", decision->added}, {"known", decision->known}};
+  }
+  if (receipt.empty()) {
+    said["yours"] = true;
+  } else {
+    said["receipt"] = receipt;
+  }
+  http::Reply reply = http::json_reply(201, said);
   reply.with("Location", path).with("Cache-Control", "no-store");
-  return done(std::move(reply), "added");
+  return done(std::move(reply), "");
 }
 
-http::Reply Service::known(const std::string& id, const std::string& tier, const std::string& verdict) const {
-  return http::json_reply(200, {{"id", id},
-                                {"tier", tier},
-                                {"checks", checks_of(verdict)},
-                                {"known", true},
-                                {"url", options_.public_url + "/api/v1/submissions/" + id}});
+// What is said of one that the store has, or that waits to be looked at; nothing if there is none.
+std::optional<http::Reply> Service::known(const std::string& id, std::string_view receipt_sha256) {
+  const Readers::Lease reader = readers_->lend();
+  const Result<std::optional<schema::BundleRecord>> record = reader->store.bundle(id);
+  if (!record) return store_problem(record.error());
+  json said{{"id", id}, {"known", true}, {"url", options_.public_url + "/api/v1/submissions/" + id}};
+  const auto add_yours = [&](const std::string& held) {
+    if (!receipt_sha256.empty()) said["yours"] = held == receipt_sha256;
+  };
+  if (record->has_value()) {
+    const schema::BundleRecord& held = **record;
+    if (!held.withdrawn_at.empty()) return http::problem(409, was_withdrawn(id));
+    said["state"] = "taken";
+    said["tier"] = held.tier;
+    said["checks"] = checks_of(held.verdict);
+    add_yours(held.receipt_sha256);
+    return http::json_reply(200, said);
+  }
+  const Result<std::optional<schema::InboxEntry>> entry = schema::Inbox(reader->store).find(id);
+  if (!entry) return store_problem(entry.error());
+  if (!entry->has_value() || (*entry)->state == schema::InboxState::kRefused) return std::nullopt;
+  if ((*entry)->state == schema::InboxState::kWithdrawn) return http::problem(409, was_withdrawn(id));
+  said["state"] = "pending";
+  add_yours((*entry)->receipt_sha256);
+  return http::json_reply(200, said);
 }
 
 http::Reply Service::withdraw(const Call& call) {
@@ -188,7 +176,10 @@ http::Reply Service::withdraw(const Call& call) {
     if (!found) return store_problem(found.error());
     record = std::move(*found);
   }
-  if (!record) return unknown();
+  if (!record) {
+    std::optional<http::Reply> reply = withdraw_pending(call, id);
+    return reply ? std::move(*reply) : unknown();
+  }
   const std::string_view receipt = call.request.head.field(kReceiptField);
   std::string who;
   if (!receipt.empty()) {
@@ -211,8 +202,43 @@ http::Reply Service::withdraw(const Call& call) {
   const Result<std::int64_t> excluded = committer_->write<std::int64_t>(
       [&](schema::Store& store) -> Result<std::int64_t> { return store.withdraw_bundle(id, reason); });
   if (!excluded) return store_problem(excluded.error());
+  verifier_->compare_later(id);
   return http::json_reply(
       200, {{"id", id}, {"withdrawn", true}, {"already", !record->withdrawn_at.empty()}, {"excluded", *excluded}});
+}
+
+// One that nobody has looked at yet: nothing of it is shown anywhere, and nothing will be.
+std::optional<http::Reply> Service::withdraw_pending(const Call& call, const std::string& id) {
+  std::optional<schema::InboxEntry> entry;
+  {
+    const Readers::Lease reader = readers_->lend();
+    Result<std::optional<schema::InboxEntry>> found = schema::Inbox(reader->store).find(id);
+    if (!found) return store_problem(found.error());
+    entry = std::move(*found);
+  }
+  if (!entry || entry->state == schema::InboxState::kRefused) return std::nullopt;
+  const auto later = [](std::string cause) {
+    http::Reply reply = http::problem(409, request_error("the submission", std::move(cause), "try again in a moment"));
+    reply.with("Retry-After", "2");
+    return reply;
+  };
+  const std::string_view receipt = call.request.head.field(kReceiptField);
+  if (receipt.empty()) return later("has yet to be looked at, its signature too; a receipt withdraws it now");
+  if (entry->receipt_sha256.empty() || sha256(receipt) != entry->receipt_sha256) {
+    return http::problem(403, request_error("the withdrawal", "that is not the receipt of this submission",
+                                            "use what the submission was answered with"));
+  }
+  const bool already = entry->state == schema::InboxState::kWithdrawn;
+  if (!already) {
+    const std::string_view why = parameter(call, "why");
+    const json outcome{{"why", std::string(why.substr(0, kLongestWhy))}};
+    const std::string text = outcome.dump(-1, ' ', false, json::error_handler_t::replace);
+    const Result<bool> withdrawn = committer_->write<bool>(
+        [&](schema::Store& store) -> Result<bool> { return schema::Inbox(store).withdraw(id, text); });
+    if (!withdrawn) return store_problem(withdrawn.error());
+    if (!*withdrawn) return later("is being looked at");
+  }
+  return http::json_reply(200, {{"id", id}, {"withdrawn", true}, {"already", already}, {"excluded", 0}});
 }
 
 http::Reply Service::put_part(const Call& call) {

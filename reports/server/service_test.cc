@@ -6,12 +6,17 @@
 #include <zstd.h>
 
 #include <cctype>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 #include <variant>
 
 #include "base/digest.h"
@@ -20,6 +25,7 @@
 #include "reports/server/embedded.h"
 #include "reports/server/http/head.h"
 #include "reports/server/testing/bundles.h"
+#include "schema/inbox.h"
 
 namespace capbench::server {
 namespace {
@@ -255,6 +261,194 @@ TEST_F(ServiceTest, WhoeverHasTheReceiptWithdraws) {
   EXPECT_EQ(get("/api/v1/bundles?withdrawn=true")["items"].size(), 1U);
   expect_problem(submit(bundle), 409);
   expect_problem(ask("DELETE", "/api/v1/submissions/" + std::string(64, 'a'), "Capbench-Receipt: x\r\n"), 404);
+}
+
+// Judges when it is let, so that bundles wait.
+class Gate {
+ public:
+  void open() {
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = true;
+    }
+    changed_.notify_all();
+  }
+  Result<Judgement> judge(const bundle::Opened& opened) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_; });
+    return judge_for_real(opened);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+class InboxTest : public ServiceTest {
+ protected:
+  InboxTest() {
+    options_.verify_wait = std::chrono::milliseconds(0);
+    options_.judges.judge = [gate = gate_](const bundle::Opened& opened) { return gate->judge(opened); };
+  }
+  ~InboxTest() override { gate_->open(); }
+  // What is said of it when it is not pending any more.
+  json decided(const std::string& id) {
+    for (int i = 0; i < 1000; ++i) {
+      json said = get("/api/v1/submissions/" + id);
+      if (said["state"] != "pending") return said;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ADD_FAILURE() << "it is pending for ever";
+    return {};
+  }
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+};
+
+TEST_F(InboxTest, WhatWasAcknowledgedIsPendingAndThenTaken) {
+  const bundle::Sealed bundle = numbered(1);
+  const http::Reply reply = submit(bundle);
+  ASSERT_EQ(reply.status, 201) << text(reply);
+  const json said = json::parse(text(reply));
+  EXPECT_EQ(said["state"], "pending");
+  EXPECT_EQ(said["receipt"].get<std::string>().size(), 64U);
+  const json pending = get("/api/v1/submissions/" + bundle.id);
+  EXPECT_EQ(pending["state"], "pending");
+  EXPECT_EQ(pending["tier"], nullptr);
+  EXPECT_EQ(pending["size"], bundle.archive.size());
+  // Nothing of it is shown anywhere.
+  EXPECT_EQ(get("/api/v1/bundles")["items"].size(), 0U);
+  EXPECT_EQ(get("/api/v1/trials")["items"].size(), 0U);
+  expect_problem(ask("GET", "/api/v1/submissions/" + bundle.id + "/bundle"), 404);
+  EXPECT_NE(text(ask("GET", "/metrics")).find("\ncapbench_inbox_bundles 1\n"), std::string::npos);
+  const http::Reply again = submit(bundle);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(json::parse(text(again))["state"], "pending");
+  EXPECT_EQ(text(again).find("receipt"), std::string::npos);
+  gate_->open();
+  const json taken = decided(bundle.id);
+  EXPECT_EQ(taken["state"], "taken");
+  EXPECT_EQ(taken["tier"], "consistent");
+  EXPECT_EQ(taken["trials"], 6);
+  EXPECT_EQ(get("/api/v1/bundles")["items"].size(), 1U);
+  EXPECT_NE(text(ask("GET", "/metrics")).find("\ncapbench_inbox_bundles 0\n"), std::string::npos);
+}
+
+TEST_F(InboxTest, WhatIsRefusedLaterSaysWhy) {
+  bundle::Bundle changed = numbered_bundle(1);
+  changed.trials[0].results[0].samples_ns[0] -= 1'000'000;
+  verify::testing::rename(changed);
+  const bundle::Sealed bundle = sealed(changed);
+  ASSERT_EQ(submit(bundle).status, 201);
+  gate_->open();
+  const json refused = decided(bundle.id);
+  EXPECT_EQ(refused["state"], "refused");
+  EXPECT_NE(refused["error"]["cause"].get<std::string>().find("samples"), std::string::npos) << refused;
+  EXPECT_GT(refused["checks"].size(), 15U);
+  EXPECT_EQ(get("/api/v1/trials")["items"].size(), 0U);
+  EXPECT_NE(text(ask("GET", "/metrics")).find("capbench_submissions_total{outcome=\"refused\"} 1\n"),
+            std::string::npos);
+  // It is looked at again when it is sent again.
+  EXPECT_EQ(submit(bundle).status, 201);
+  EXPECT_EQ(decided(bundle.id)["state"], "refused");
+}
+
+TEST_F(InboxTest, APendingOneSurvivesARestart) {
+  options_.verify_grace = std::chrono::milliseconds(0);
+  std::set<std::string> ids;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const bundle::Sealed bundle = numbered(i);
+    ASSERT_EQ(submit(bundle).status, 201);
+    ids.insert(bundle.id);
+  }
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    gate_->open();
+  });
+  reopen();  // ends with the one that it has in its hands
+  later.join();
+  {
+    auto store = schema::Store::open(options_.db, schema::OpenMode::kCreate);
+    ASSERT_TRUE(store.ok());
+    EXPECT_GE(schema::Inbox(*store).counts()->pending, 3U);
+  }
+  for (const std::string& id : ids) EXPECT_EQ(decided(id)["state"], "taken") << id;
+  EXPECT_EQ(get("/api/v1/bundles")["items"].size(), 5U);
+}
+
+TEST_F(InboxTest, HasAnEnd) {
+  options_.inbox_bundles = 2;
+  EXPECT_EQ(submit(numbered(1)).status, 201);
+  EXPECT_EQ(submit(numbered(2)).status, 201);
+  const http::Reply full = submit(numbered(3));
+  expect_problem(full, 503);
+  EXPECT_FALSE(field(full, "Retry-After").empty());
+  EXPECT_EQ(submit(numbered(1)).status, 200);  // what is there is there
+  gate_->open();
+  decided(numbered(1).id);
+  decided(numbered(2).id);
+  EXPECT_EQ(submit(numbered(3)).status, 201);
+}
+
+TEST_F(InboxTest, APendingOneCanBeWithdrawn) {
+  const bundle::Sealed bundle = numbered(1);
+  const std::string path = "/api/v1/submissions/" + bundle.id;
+  const std::string receipt = json::parse(text(submit(bundle)))["receipt"];
+  expect_problem(ask("DELETE", path, "", "jo withdraws " + bundle.id), 409);
+  expect_problem(ask("DELETE", path, "Capbench-Receipt: " + std::string(64, '0') + "\r\n"), 403);
+  const http::Reply done = ask("DELETE", path + "?why=oops", "Capbench-Receipt: " + receipt + "\r\n");
+  EXPECT_EQ(done.status, 200) << text(done);
+  EXPECT_EQ(json::parse(text(ask("DELETE", path, "Capbench-Receipt: " + receipt + "\r\n")))["already"], true);
+  EXPECT_EQ(get(path)["state"], "withdrawn");
+  EXPECT_EQ(get(path)["why"], "oops");
+  gate_->open();
+  expect_problem(submit(bundle), 409);
+  ASSERT_EQ(submit(numbered(2)).status, 201);
+  decided(numbered(2).id);
+  EXPECT_EQ(get(path)["state"], "withdrawn");
+  EXPECT_EQ(get("/api/v1/bundles?withdrawn=true")["items"].size(), 1U);
+}
+
+TEST_F(InboxTest, AReceiptOfTheClientsOwnIsNotLost) {
+  const bundle::Sealed bundle = numbered(1);
+  const std::string mine = "Capbench-Receipt-SHA256: " + sha256("secret") + "\r\n";
+  const std::string others = "Capbench-Receipt-SHA256: " + sha256("other") + "\r\n";
+  expect_problem(submit(bundle, "Capbench-Receipt-SHA256: secret\r\n"), 400);
+  const json said = json::parse(text(submit(bundle, mine)));
+  EXPECT_EQ(said["yours"], true);
+  EXPECT_FALSE(said.contains("receipt"));
+  const std::string path = "/api/v1/submissions/" + bundle.id;
+  const auto ask_with = [&](const std::string& fields) { return json::parse(text(ask("GET", path, fields))); };
+  for (const char* state : {"pending", "taken"}) {
+    EXPECT_EQ(ask_with("")["state"], state);
+    EXPECT_EQ(json::parse(text(submit(bundle, mine)))["yours"], true);
+    EXPECT_EQ(json::parse(text(submit(bundle, others)))["yours"], false);
+    EXPECT_FALSE(json::parse(text(submit(bundle))).contains("yours"));
+    EXPECT_EQ(ask_with(mine)["yours"], true);
+    EXPECT_EQ(ask_with(others)["yours"], false);
+    EXPECT_FALSE(ask_with("").contains("yours"));
+    gate_->open();
+    decided(bundle.id);
+  }
+  EXPECT_EQ(ask("DELETE", path, "Capbench-Receipt: secret\r\n").status, 200);
+}
+
+TEST_F(ServiceTest, NoOutputOfAWithdrawnBundleIsGivenOut) {
+  bundle::Bundle content = numbered_bundle(1);
+  for (schema::TrialRecord& trial : content.trials) {
+    const std::string probe = "{\"probe\":\"" + trial.arm + "\"}";
+    trial.probe_sha256 = sha256(probe);
+    content.raw[trial.probe_sha256] = probe;
+  }
+  options_.judges.judge = [](const bundle::Opened&) -> Result<Judgement> {
+    return Judgement{"", "self-reported", "{\"checks\":[]}", false, {}};
+  };
+  verify::testing::rename(content);
+  const std::string receipt = json::parse(text(submit(sealed(content))))["receipt"];
+  for (const auto& [digest, bytes] : content.raw) EXPECT_EQ(ask("GET", "/api/v1/raw/" + digest).status, 200) << digest;
+  const std::string id = sealed(content).id;
+  ASSERT_EQ(ask("DELETE", "/api/v1/submissions/" + id, "Capbench-Receipt: " + receipt + "\r\n").status, 200);
+  for (const auto& [digest, bytes] : content.raw) expect_problem(ask("GET", "/api/v1/raw/" + digest), 410);
 }
 
 TEST_F(ServiceTest, TheSignerWithdraws) {
