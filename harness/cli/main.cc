@@ -5,6 +5,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/help.h"
 #include "harness/cli/site.h"
+#include "harness/cli/watch.h"
 #include "harness/runner/version.h"
 
 // NOLINTNEXTLINE(bugprone-exception-escape): only when memory runs out again while that is being told.
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   cli::add_exclude(app, session);
   cli::add_report(app, session);
   cli::add_check(app, session);
+  cli::add_watch(app, session);
   cli::add_import(app, session);
   cli::add_export(app, session);
   cli::add_models(app, session);

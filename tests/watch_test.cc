@@ -1,0 +1,148 @@
+// `capbench watch`: each listed build is measured once, compared with the one before, and commented on.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "base/file.h"
+#include "schema/store.h"
+#include "tests/support/command.h"
+#include "tests/support/suites.h"
+
+namespace capbench::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Watching : public ::testing::Test {
+ protected:
+  Watching() {
+    SuiteOptions options;
+    options.with_shim_arms = false;
+    options.trials = 5;
+    suite_ = write_suite(sandbox_, options);
+  }
+
+  // A stand-in for llama-bench, since real builds of other speeds are not to be had: it prints rows of build `number`
+  // whose samples take `ms` each, with a little noise of its own.
+  void add_build(int number, int ms, const std::string& before = "") {
+    const fs::path program = sandbox_.dir / fmt::format("builds/b{}/llama-bench", number);
+    fs::create_directories(program.parent_path());
+    sandbox_.write(
+        fs::relative(program, sandbox_.dir).string(),
+        fmt::format(
+            "#!/bin/sh\n{}\n"
+            "n=$(cat {}/counter 2>/dev/null || echo 0); n=$((n + 1)); echo $n >{}/counter\n"
+            "a=$(({} * 1000000 + (n * 7919 % 13) * 1000))\n"
+            "printf '{{\"build_commit\":\"c{}\",\"build_number\":{},\"model_type\":\"t\",\"n_prompt\":16,\"n_gen\":0,"
+            "\"n_depth\":0,\"samples_ns\":[%s,%s]}}\\n' $a $((a + 900))\n"
+            "printf '{{\"build_commit\":\"c{}\",\"build_number\":{},\"model_type\":\"t\",\"n_prompt\":0,\"n_gen\":4,"
+            "\"n_depth\":0,\"samples_ns\":[%s,%s]}}\\n' $a $((a + 900))\n",
+            before, sandbox_.dir.string(), sandbox_.dir.string(), ms, 1000000 + number, number, 1000000 + number,
+            number));
+  }
+
+  CommandResult watch(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"watch", suite_,     "--db",
+                                       db_,     "--builds", "ls -d " + (sandbox_.dir / "builds").string() + "/b*"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return sandbox_.capbench(arguments);
+  }
+
+  std::size_t trials() {
+    auto store = schema::Store::open(db_, schema::OpenMode::kReadOnly);
+    EXPECT_TRUE(store.ok());
+    return store->trials({})->size();
+  }
+
+  std::string comment(int number) {
+    const auto text = read_file(fs::path(db_ + ".comments") / fmt::format("b{}.md", number));
+    return text.ok() ? *text : "";
+  }
+
+  Sandbox sandbox_;
+  std::string suite_;
+  std::string db_ = (sandbox_.dir / "watch.db").string();
+};
+
+TEST_F(Watching, MeasuresEachBuildOnceAndSaysWhichIsSlower) {
+  add_build(101, 10);
+  add_build(102, 10);
+  const auto first = watch();
+  EXPECT_EQ(first.exit_status, 0) << first.out << first.err;
+  EXPECT_EQ(trials(), 10U);
+  EXPECT_NE(comment(101).find("first build"), std::string::npos) << comment(101);
+  EXPECT_FALSE(comment(102).empty());
+
+  // Nothing new: nothing is run, nothing is said again.
+  const auto again = watch();
+  EXPECT_EQ(again.exit_status, 0) << again.err;
+  EXPECT_EQ(trials(), 10U);
+  EXPECT_EQ(again.out, "");
+
+  add_build(103, 13);
+  const auto slower = watch();
+  EXPECT_EQ(slower.exit_status, 1) << slower.out << slower.err;
+  EXPECT_EQ(trials(), 15U);
+  EXPECT_NE(slower.out.find("b103\t2 slower\t"), std::string::npos) << slower.out;
+  EXPECT_NE(comment(103).find("pp16"), std::string::npos) << comment(103);
+  EXPECT_NE(comment(103).find("103"), std::string::npos) << comment(103);
+}
+
+TEST_F(Watching, GoesOnAfterAKillInTheMiddle) {
+  add_build(101, 10);
+  add_build(102, 10, "sleep 0.2");
+  const auto command = sandbox_.capbench_command(
+      {"watch", suite_, "--db", db_, "--builds", "ls -d " + (sandbox_.dir / "builds").string() + "/b*"});
+  const pid_t pid = start_command(command, sandbox_.dir / "out", sandbox_.dir / "err");
+  for (int i = 0; i < 300 && comment(101).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  wait_command(pid);
+  EXPECT_LT(trials(), 10U);
+  const auto rest = watch();
+  EXPECT_EQ(rest.exit_status, 0) << rest.err;
+  EXPECT_EQ(trials(), 10U);
+  EXPECT_FALSE(comment(102).empty());
+}
+
+TEST_F(Watching, ASecondOneBesideItDoesNothing) {
+  add_build(101, 10, "sleep 0.5");
+  const auto command = sandbox_.capbench_command(
+      {"watch", suite_, "--db", db_, "--builds", "ls -d " + (sandbox_.dir / "builds").string() + "/b*"});
+  const pid_t pid = start_command(command, sandbox_.dir / "out", sandbox_.dir / "err");
+  for (int i = 0; i < 200 && !fs::exists(db_); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const auto second = watch();
+  EXPECT_EQ(second.exit_status, 0);
+  EXPECT_NE(second.err.find("another watch"), std::string::npos) << second.err;
+  EXPECT_EQ(WEXITSTATUS(wait_command(pid)), 0);
+  EXPECT_EQ(trials(), 5U);
+}
+
+TEST_F(Watching, ABuildThatIsNotThereLeavesTheOthers) {
+  add_build(102, 10);
+  fs::create_directories(sandbox_.dir / "builds/b101");
+  const auto result = watch();
+  EXPECT_NE(result.exit_status, 0);
+  EXPECT_NE(result.err.find("b101"), std::string::npos) << result.err;
+  EXPECT_EQ(trials(), 5U);
+}
+
+TEST_F(Watching, WrongUseIsSaidAtOnce) {
+  const auto failing = sandbox_.capbench({"watch", suite_, "--db", db_, "--builds", "echo broken >&2; exit 3"});
+  EXPECT_EQ(failing.exit_status, 3);
+  EXPECT_NE(failing.err.find("exited 3: broken"), std::string::npos) << failing.err;
+  SuiteOptions named;
+  named.executable = "/bin/true";
+  const std::string suite = write_suite(sandbox_, named);
+  const auto wrong = sandbox_.capbench({"watch", suite, "--db", db_, "--builds", "echo /x"});
+  EXPECT_EQ(wrong.exit_status, 2);
+  EXPECT_NE(wrong.err.find("executable"), std::string::npos) << wrong.err;
+}
+
+}  // namespace
+}  // namespace capbench::testing
