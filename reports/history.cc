@@ -371,7 +371,7 @@ Result<std::vector<Place>> resolve(schema::Store& store, const Rows& rows, Axis 
     };
     place.system = fact("os_release").empty() ? fact("os") : fact("os_release");
     const std::string version = fact("os_build").empty() ? fact("kernel") : fact("os_build");
-    if (!version.empty()) place.system += " (" + version + ")";
+    if (!version.empty()) place.system = place.system.empty() ? version : place.system + " (" + version + ")";
   }
   return places;
 }
@@ -551,6 +551,34 @@ std::optional<Axis> axis_of(std::string_view name) {
     if (axis_name(axis) == name) return axis;
   }
   return std::nullopt;
+}
+
+bool names_point(const SeriesPoint& point, const std::string& revision) {
+  if (point.label == revision || point.build == revision) return true;
+  std::string_view digits = revision;
+  if (digits.starts_with('b')) digits.remove_prefix(1);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc() && end == digits.data() + digits.size() && point.build_number == number) return true;
+  constexpr std::size_t kFewestDigits = 4;
+  const std::size_t shorter = std::min(revision.size(), point.commit.size());
+  return shorter >= kFewestDigits &&
+         std::string_view(revision).substr(0, shorter) == std::string_view(point.commit).substr(0, shorter);
+}
+
+Result<std::vector<std::string>> differences_between(schema::Store& store, const SeriesPoint& from,
+                                                     const SeriesPoint& to) {
+  Setting settings[2];
+  const SeriesPoint* points[] = {&from, &to};
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto closure = store.closure(points[i]->closure_id);
+    if (!closure) return std::move(closure).error();
+    if (*closure) add_files(**closure, settings[i]);
+    auto environment = store.environment(points[i]->environment_id);
+    if (!environment) return std::move(environment).error();
+    if (*environment) add_facts((*environment)->json, false, settings[i]);
+  }
+  return differences(settings[0], settings[1]);
 }
 
 BuildName parse_build(std::string_view build) {

@@ -121,6 +121,14 @@ Result<std::vector<Series>> read_history(schema::Store& store, const HistoryFilt
 // their identity, so the id stays while other builds are measured, and changes if one is measured between the two.
 std::string regression_subject(const Series& series, std::size_t index);
 
+// Whether a revision names the point: a build number ("4321", "b4321"), the beginning of its commit (4 digits or more)
+// or its label.
+bool names_point(const SeriesPoint& point, const std::string& revision);
+
+// What ran and where, from one point to the other: files and facts by name, as SeriesPoint::different.
+Result<std::vector<std::string>> differences_between(schema::Store& store, const SeriesPoint& from,
+                                                     const SeriesPoint& to);
+
 // "0ad4a86 (4321)" and such: what llama.cpp's tools print of themselves.
 struct BuildName {
   std::string commit;

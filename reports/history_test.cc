@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/digest.h"
+#include "reports/compare.h"
+#include "reports/document.h"
 #include "reports/regressions.h"
 #include "reports/test_formats.h"
 #include "schema/identity.h"
@@ -18,9 +20,19 @@ namespace capbench::reports {
 namespace {
 
 using schema::testing::must;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
+
+// Lines are broken where they would be too long.
+std::string on_one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == ' ';
+    if (!space || out.empty() || out.back() != ' ') out += space ? ' ' : c;
+  }
+  return out;
+}
 
 struct Build {
   std::int64_t number = 0;
@@ -143,7 +155,7 @@ TEST_F(Made, OnlyComparableEnvironmentsStandInOneSeries) {
   for (const Series& series : systems) {
     if (series.points.size() != 2) continue;
     ++with_two;
-    EXPECT_EQ(series.points[0].label, " (6.1)");
+    EXPECT_EQ(series.points[0].label, "6.1");
     EXPECT_EQ(series.points[1].different, std::vector<std::string>{"kernel: 6.1 -> 6.8"});
   }
   EXPECT_EQ(with_two, 1U);
@@ -171,11 +183,11 @@ TEST_F(Made, CheckSaysWhatHowMuchAndSinceWhen) {
     EXPECT_THAT(report.series[1].why, HasSubstr("too few trials: 1 at the baseline, 1 now"));
     EXPECT_EQ(report.series[2].standing, Standing::kNotSlower);
   }
-  const std::string comment = check_markdown(check("100"));
+  const std::string comment = on_one_line(check_markdown(check("100")));
   EXPECT_THAT(comment, HasSubstr("# Slower than at 100"));
   EXPECT_THAT(comment, HasSubstr("1 of 3 speeds slower"));
-  EXPECT_THAT(comment, HasSubstr("-12."));
-  EXPECT_THAT(comment, HasSubstr("last good abc0065 (101)"));
+  EXPECT_THAT(comment, ContainsRegex("-1[12]\\.[0-9] %"));
+  EXPECT_THAT(comment, HasSubstr("last good abc0065"));
   EXPECT_FALSE(check("previous").finding);
   testing::expect_keeps_to_schema(check_json(check("100")), "reports/json/check.schema.json");
   testing::expect_keeps_to_schema(check_json(check("previous")), "reports/json/check.schema.json");
@@ -214,7 +226,7 @@ TEST_F(Made, WhatPeopleDecidedKeepsOrFailsTheCheck) {
   EXPECT_EQ(history()[0].changes[0].state, "acknowledged");
   ASSERT_TRUE(decide("fixed", "2026-11-30T11:00:00.000Z").ok());
   EXPECT_TRUE(check("100").finding);
-  EXPECT_THAT(check_markdown(check("100")), HasSubstr("called fixed"));
+  EXPECT_THAT(on_one_line(check_markdown(check("100"))), HasSubstr("called fixed"));
   ASSERT_TRUE(decide("noise", "2026-11-30T12:00:00.000Z").ok());
   EXPECT_FALSE(check("100").finding);
   // A later build that is as slow is the same regression.
@@ -222,6 +234,34 @@ TEST_F(Made, WhatPeopleDecidedKeepsOrFailsTheCheck) {
   EXPECT_EQ(check("100").series[0].id, id);
   EXPECT_FALSE(check("100").finding);
   EXPECT_THAT(to_string(find_regression(store_, "00000000").error()), HasSubstr("nothing in the store"));
+}
+
+TEST_F(Made, CompareSetsTwoBuildsBesideEachOtherAndListsTheRest) {
+  add({.number = 100, .trials = 5});
+  add({.number = 100, .trials = 5, .arm = "unlocked"});
+  add({.number = 101, .speed = 900, .trials = 5});
+  add({.number = 101, .speed = 2000, .trials = 5, .arm = "bare-metal"});
+  for (const CompareSides& sides : {CompareSides{"100", "b101"}, CompareSides{}}) {
+    const CompareReport report = must(read_compare(store_, "", sides));
+    ASSERT_EQ(report.cells.size(), 3U);
+    EXPECT_EQ(report.compared, 1U);
+    EXPECT_TRUE(report.same_machine);
+    EXPECT_EQ(report.different, std::vector<std::string>{"executable llama-bench"});
+    EXPECT_EQ(report.cells[0].key.arm, "bare-metal");
+    EXPECT_FALSE(report.cells[0].base);
+    EXPECT_EQ(report.cells[1].key.arm, "stock");
+    EXPECT_NEAR(report.cells[1].ratio.value_or(0), 0.9, 0.005);
+    EXPECT_TRUE(report.cells[1].holds_together);
+    EXPECT_FALSE(report.cells[2].other);
+    testing::expect_keeps_to_schema(compare_json(report), "reports/json/compare.schema.json");
+    const std::string page = on_one_line(document_markdown(compare_document(report)));
+    EXPECT_THAT(page, ContainsRegex("-(9|10)\\.[0-9] %"));
+    EXPECT_THAT(page, HasSubstr("measured by the base only"));
+    EXPECT_THAT(page, HasSubstr("measured by the other only"));
+    EXPECT_EQ(testing::parse_csv(compare_csv(report)).size(), 4U);
+  }
+  EXPECT_THAT(to_string(read_compare(store_, "", {"100", "99"}).error()), HasSubstr("abc0065 (101) on machine-a"));
+  EXPECT_THAT(to_string(read_compare(store_, "", {"100", ""}).error()), HasSubstr("--other"));
 }
 
 TEST(Build, NamesAreParsed) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -26,19 +25,6 @@ namespace {
 
 constexpr std::size_t kFewestTrials = 3;
 constexpr const char* kPrevious = "previous";
-
-bool names_point(const SeriesPoint& point, const std::string& revision) {
-  if (point.label == revision || point.build == revision) return true;
-  std::string_view digits = revision;
-  if (digits.starts_with('b')) digits.remove_prefix(1);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error == std::errc() && end == digits.data() + digits.size() && point.build_number == number) return true;
-  constexpr std::size_t kFewestDigits = 4;
-  const std::size_t shorter = std::min(revision.size(), point.commit.size());
-  return shorter >= kFewestDigits &&
-         std::string_view(revision).substr(0, shorter) == std::string_view(point.commit).substr(0, shorter);
-}
 
 std::optional<std::size_t> find_point(const Series& series, const std::string& revision) {
   if (revision == kPrevious) {

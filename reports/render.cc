@@ -10,6 +10,7 @@
 #include "reports/ablation_data.h"
 #include "reports/ablation_document.h"
 #include "reports/capabilities_formats.h"
+#include "reports/compare.h"
 #include "reports/noise_formats.h"
 #include "reports/read_ablation.h"
 #include "reports/read_speedup.h"
@@ -22,10 +23,11 @@
 namespace capbench::reports {
 namespace {
 
-constexpr std::array<ReportKind, 4> kKinds = {{
+constexpr std::array<ReportKind, 5> kKinds = {{
     {"speedup", "unlocked against stock, and against bare-metal"},
     {"ablation", "which capability each speed depends on, and what each is worth"},
     {"capabilities", "what each arm asked for, what was observed, and what the application made of it"},
+    {"compare", "any two builds, systems or machines, with what only one of them has measured"},
     {"noise", "how far apart the same arm comes, and how many trials an answer takes"},
 }};
 
@@ -57,6 +59,12 @@ std::string write_noise(const AblationReport& report, std::string_view format) {
   return write(noise_document(report), format);
 }
 
+std::string write_compare(const CompareReport& report, std::string_view format) {
+  if (format == "csv") return compare_csv(report);
+  if (format == "json") return compare_json(report);
+  return write(compare_document(report), format);
+}
+
 std::string write_capabilities(const CapabilityReport& report, std::string_view format) {
   if (format == "csv") return capabilities_csv(report);
   if (format == "json") return capabilities_json(report);
@@ -74,7 +82,7 @@ std::span<const std::string_view> report_formats() {
 }
 
 Result<Rendered> render(schema::Store& store, const schema::TrialFilter& filter, std::string_view kind,
-                        std::string_view format) {
+                        std::string_view format, const RenderSides& sides) {
   if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
     return Error{ErrorKind::kUsage, fmt::format("format \"{}\"", format), "is not known",
                  fmt::format("one of {}", fmt::join(kFormats, ", "))};
@@ -95,6 +103,11 @@ Result<Rendered> render(schema::Store& store, const schema::TrialFilter& filter,
     if (!trials) return std::move(trials).error();
     const CapabilityReport report = build_capabilities(*trials);
     return Rendered{write_capabilities(report, format), report.rows.empty()};
+  }
+  if (kind == "compare") {
+    auto report = read_compare(store, filter.suite, {sides.base, sides.other});
+    if (!report) return std::move(report).error();
+    return Rendered{write_compare(*report, format), report->cells.empty()};
   }
   std::vector<std::string_view> names;
   for (const ReportKind& known : kKinds) names.push_back(known.name);

@@ -26,9 +26,15 @@ struct Rendered {
   bool empty = false;  // the store holds no trials of the filter
 };
 
+// Of `compare`: what it sets beside each other, see compare.h. Both empty: the newest two.
+struct RenderSides {
+  std::string base;
+  std::string other;
+};
+
 // An unknown kind or format is an error that lists what there is; the others are the store's.
 Result<Rendered> render(schema::Store& store, const schema::TrialFilter& filter, std::string_view kind,
-                        std::string_view format);
+                        std::string_view format, const RenderSides& sides = {});
 
 }  // namespace capbench::reports
 

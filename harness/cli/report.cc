@@ -17,6 +17,7 @@ struct Options {
   std::string suite;
   std::string format = "md";
   std::string out;
+  reports::RenderSides sides;
 };
 
 int print_report(std::string_view kind, const Options& options) {
@@ -26,7 +27,7 @@ int print_report(std::string_view kind, const Options& options) {
   if (!store) return fail(store.error());
   schema::TrialFilter filter;
   filter.suite = options.suite;
-  auto report = reports::render(*store, filter, kind, options.format);
+  auto report = reports::render(*store, filter, kind, options.format, options.sides);
   if (!report) return fail(report.error());
   if (report->empty) {
     const std::string of = options.suite.empty() ? "" : fmt::format(" of suite \"{}\"", options.suite);
@@ -56,6 +57,12 @@ void add_report(CLI::App& app, Session& session) {
         ->check(CLI::IsMember(formats))
         ->capture_default_str();
     command->add_option("--out", options->out, "a file instead of standard output");
+    const bool compares = kind.name == "compare";
+    if (compares) {
+      command->add_option("--base", options->sides.base,
+                          "a build number, the beginning of a commit or of an environment's id, or a machine");
+      command->add_option("--other", options->sides.other, "likewise [both: the newest two]");
+    }
     command->footer(
         fmt::format("Examples:\n  capbench report {0} --db results.db\n"
                     "  capbench report {0} --db results.db --format html --out {0}.html",

@@ -176,10 +176,10 @@ int main(int argc, char** argv) {
     std::sort(times.begin(), times.end());
     const Scores scores = score(series, ours(series.speeds));
     fmt::print(
-        "{:>7} points, {:>4} changes: {:>8.1f} ms (median of {}, worst {:.1f}; limit {:.0f}), precision {:.3f}, "
+        "{:>7} points, {:>4} changes: {:>8.1f} ms (median of {}, worst {:.1f}; limit {:.0f}), {} false, "
         "recall {:.3f}\n",
-        n, steps, 1e3 * times[times.size() / 2], times.size(), 1e3 * times.back(), 1e3 * limit, scores.precision(),
-        scores.recall());
+        n, steps, 1e3 * times[times.size() / 2], times.size(), 1e3 * times.back(), 1e3 * limit,
+        scores.found - scores.right, scores.recall());
     std::fflush(stdout);
     good = good && times[times.size() / 2] < limit;
   }
