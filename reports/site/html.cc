@@ -36,14 +36,15 @@ std::string navigation(const Frame& frame) {
   return html + "</ul></nav>\n";
 }
 
-std::string with_thousands(std::string text) {
+std::string with_thousands(const std::string& text) {
   const std::size_t end = std::min(text.find('.'), text.size());
   const std::size_t begin = !text.empty() && text.front() == '-' ? 1 : 0;
-  for (std::size_t at = end; at > begin + 3;) {
-    at -= 3;
-    text.insert(at, ",");
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i > begin && i < end && (end - i) % 3 == 0) out += ',';
+    out += text[i];
   }
-  return text;
+  return out;
 }
 
 }  // namespace

@@ -179,14 +179,14 @@ if (ablation) {
 if (history) {
   const { page, complaints, close } = await open(history);
   await figuresDrawn(page);
-  await page.getByText("OS builds").click();
+  await page.getByLabel("OS builds").check();
   await page.waitForTimeout(200);
   check(page.url().includes("axis=system"), "history: the address does not keep the axis");
-  await page.getByText("dates", { exact: true }).click();
+  await page.getByLabel("dates").check();
   await page.waitForTimeout(200);
-  await page.getByText("llama.cpp builds").click();
+  await page.getByLabel("llama.cpp builds").check();
   await page.waitForTimeout(300);
-  const point = page.locator("#history svg .mark-symbol path").last();
+  const point = page.locator("#history svg [aria-roledescription=\"point\"]").last();
   await point.click();
   await page.waitForURL(/trial\//, { timeout: 5000 }).catch(() => {});
   check(/trial\//.test(page.url()), `history: a click on a point opened ${page.url()}`);
