@@ -11,27 +11,6 @@
 namespace capbench::site {
 namespace {
 
-// Most builds of one environment that can be chosen: the newest.
-constexpr std::size_t kMostBuilds = 200;
-
-// Builds of each environment, the newest first.
-std::map<std::string, std::vector<Texts::Id>> builds_by_environment(const Model& model) {
-  std::map<std::string, std::map<Texts::Id, std::string>> newest;
-  for (const Cell& cell : model.cells) {
-    std::string& start = newest[model.text(cell.environment)][cell.build];
-    start = std::max(start, model.text(cell.first_started));
-  }
-  std::map<std::string, std::vector<Texts::Id>> builds;
-  for (const auto& [environment, starts] : newest) {
-    std::vector<std::pair<std::string, Texts::Id>> order;
-    for (const auto& [build, start] : starts) order.emplace_back(start, build);
-    std::sort(order.rbegin(), order.rend());
-    if (order.size() > kMostBuilds) order.resize(kMostBuilds);
-    for (const auto& [start, build] : order) builds[environment].push_back(build);
-  }
-  return builds;
-}
-
 std::string environment_text(const Model& model, const std::string& id) {
   const auto found = model.environments.find(id);
   if (found == model.environments.end()) return "environment not known";
@@ -47,7 +26,7 @@ std::string environment_text(const Model& model, const std::string& id) {
 std::string compare_page(const Site& site) {
   const Model& model = site.model;
   Json sides = Json::array();
-  for (const auto& [environment, builds] : builds_by_environment(model)) {
+  for (const auto& [environment, builds] : site.builds) {
     Json names = Json::array();
     for (const Texts::Id build : builds) names.push_back(model.text(build));
     sides.push_back({{"id", environment.empty() ? "unknown" : environment.substr(0, 16)},
@@ -91,12 +70,13 @@ std::string compare_data(const Site& site, const std::string& environment) {
     return found->second;
   };
   Json cells = Json::array();
-  const auto builds = builds_by_environment(model);
-  const auto mine = builds.find(environment);
-  if (mine != builds.end()) {
-    const std::set<Texts::Id> chosen(mine->second.begin(), mine->second.end());
-    for (const Cell& cell : model.cells) {
-      if (model.text(cell.environment) != environment || !chosen.contains(cell.build)) continue;
+  const auto mine = model.by_environment.find(environment);
+  const auto builds = site.builds.find(environment);
+  if (mine != model.by_environment.end() && builds != site.builds.end()) {
+    const std::set<Texts::Id> chosen(builds->second.begin(), builds->second.end());
+    for (const std::uint32_t place_of_cell : mine->second) {
+      const Cell& cell = model.cells[place_of_cell];
+      if (!chosen.contains(cell.build)) continue;
       const auto speed = estimate_of(cell);
       if (!speed) continue;
       const SeriesKey& key = model.series[cell.series].key;

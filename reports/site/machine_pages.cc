@@ -47,11 +47,20 @@ std::string machines_page(const Site& site, std::size_t part) {
   const Model& model = site.model;
   std::map<std::string, Sum> sums;
   std::map<std::string, std::size_t> results_of_environment;
-  for (const Cell& cell : model.cells) {
-    Sum& sum = sums[model.text(model.series[cell.series].key.machine)];
-    sum.results += cell.measured.size();
-    sum.newest = std::max(sum.newest, model.text(cell.first_started));
-    results_of_environment[model.text(cell.environment)] += cell.measured.size();
+  for (const auto& [id, cells] : model.by_environment) {
+    std::map<Texts::Id, std::pair<std::size_t, Texts::Id>> of_machine;  // results, newest start
+    for (const std::uint32_t place : cells) {
+      const Cell& cell = model.cells[place];
+      const auto [found, is_new] =
+          of_machine.try_emplace(model.series[cell.series].key.machine, 0U, cell.first_started);
+      found->second.first += cell.measured.size();
+      if (model.text(found->second.second) < model.text(cell.first_started)) found->second.second = cell.first_started;
+      results_of_environment[id] += cell.measured.size();
+    }
+    for (const auto& [machine, sum] : of_machine) {
+      sums[model.text(machine)].results += sum.first;
+      sums[model.text(machine)].newest = std::max(sums[model.text(machine)].newest, model.text(sum.second));
+    }
   }
   for (const Run& run : model.runs) ++sums[run.machine_id].runs;
   for (const auto& [id, environment] : model.environments)

@@ -46,20 +46,28 @@ std::string square_html(const Square* square) {
 
 std::string map_page(const Site& site) {
   const Model& model = site.model;
+  // Counted by numbers first: there may be a million results and are few squares.
   std::map<std::string, std::size_t> results_of_workload;
   std::map<Place, std::map<std::string, Square>> squares;
-  for (const Cell& cell : model.cells) {
-    const SeriesKey& key = model.series[cell.series].key;
-    const auto environment = model.environments.find(model.text(cell.environment));
+  for (const auto& [id, cells] : model.by_environment) {
+    std::map<std::pair<Texts::Id, Texts::Id>, std::size_t> counts;  // by workload and mode
+    for (const std::uint32_t place_of_cell : cells) {
+      const Cell& cell = model.cells[place_of_cell];
+      const SeriesKey& key = model.series[cell.series].key;
+      counts[{key.workload, key.mode}] += cell.measured.size();
+    }
+    const auto environment = model.environments.find(id);
     Place place{"chip not known", "system not known"};
     if (environment != model.environments.end()) {
       if (!environment->second.chip.empty()) place.chip = environment->second.chip;
       if (!environment->second.system.empty()) place.system = environment->second.system;
     }
-    Square& square = squares[place][model.text(key.workload)];
-    square.modes.insert(model.text(key.mode));
-    square.results += cell.measured.size();
-    results_of_workload[model.text(key.workload)] += cell.measured.size();
+    for (const auto& [names, results] : counts) {
+      Square& square = squares[place][model.text(names.first)];
+      square.modes.insert(model.text(names.second));
+      square.results += results;
+      results_of_workload[model.text(names.first)] += results;
+    }
   }
   std::vector<std::pair<std::size_t, std::string>> workloads;
   for (const auto& [name, results] : results_of_workload) workloads.emplace_back(results, name);
@@ -99,7 +107,7 @@ std::string map_page(const Site& site) {
     body +=
         "<p class=\"legend\"><abbr class=\"mark bare there\" title=\"bare-metal\">B</abbr> bare-metal <abbr "
         "class=\"mark stock there\" title=\"stock\">S</abbr> stock <abbr class=\"mark unlocked there\" "
-        "title=\"unlocked\">U</abbr> unlocked; an outline is missing.</p>\n";
+        "title=\"unlocked\">U</abbr> unlocked; dashed: missing.</p>\n";
     std::string caption = fmt::format("{} of {} workloads, the most measured first", workloads.size(), all_workloads);
     if (squares.size() > rows.size()) caption += fmt::format("; {} of {} rows", rows.size(), squares.size());
     body += table("map", caption, columns, rows, true);

@@ -140,9 +140,15 @@ class Reading {
       model_.newest.push_back(i);
       model_.trials_by_id.push_back(i);
     }
+    const std::vector<std::uint32_t> rank = ranks_of_starts();
     std::sort(model_.newest.begin(), model_.newest.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::tie(model_.text(model_.trials[b].started), b) < std::tie(model_.text(model_.trials[a].started), a);
+      return std::pair(rank[model_.trials[b].started], b) < std::pair(rank[model_.trials[a].started], a);
     });
+    std::unordered_map<Texts::Id, std::vector<std::uint32_t>> by_environment;
+    for (const Cell& cell : model_.cells) by_environment[cell.environment].push_back(index_of(cell));
+    for (auto& [environment, cells] : by_environment) {
+      model_.by_environment[model_.text(environment)] = std::move(cells);
+    }
     std::sort(model_.trials_by_id.begin(), model_.trials_by_id.end(),
               [&](std::uint32_t a, std::uint32_t b) { return model_.trials[a].id < model_.trials[b].id; });
     if (!model_.newest.empty()) model_.newest_start = model_.text(model_.trials[model_.newest.front()].started);
@@ -160,6 +166,19 @@ class Reading {
   const Model& model() const { return model_; }
 
  private:
+  // Of each text that is a trial's start, its place among them: numbers are compared faster than texts.
+  std::vector<std::uint32_t> ranks_of_starts() const {
+    std::vector<std::uint32_t> rank(model_.texts.size());
+    std::vector<Texts::Id> starts;
+    for (const Trial& trial : model_.trials) {
+      if (rank[trial.started] == 0) starts.push_back(trial.started);
+      rank[trial.started] = 1;
+    }
+    std::sort(starts.begin(), starts.end(), [&](Texts::Id a, Texts::Id b) { return model_.text(a) < model_.text(b); });
+    for (std::uint32_t i = 0; i < starts.size(); ++i) rank[starts[i]] = i;
+    return rank;
+  }
+
   std::uint32_t index_of(const Cell& cell) const { return static_cast<std::uint32_t>(&cell - model_.cells.data()); }
 
   // By what people look for; cells keep their series' new place.

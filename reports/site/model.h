@@ -128,6 +128,7 @@ struct Model {
   std::vector<Series> series;         // by machine, model, workload, test, guest, mode, arm
   std::vector<std::uint32_t> places;  // cells, see Trial
   std::vector<std::uint32_t> newest;  // trials, newest first
+  std::map<std::string, std::vector<std::uint32_t>> by_environment;  // cells by environment id; "": not known
   std::map<std::string, Environment> environments;
   std::map<std::string, std::string> machines;  // id -> label
   std::vector<Run> runs;                        // newest first

@@ -17,6 +17,8 @@ inline constexpr std::size_t kSpeedupRows = 60;
 inline constexpr std::size_t kSeriesRows = 200;
 inline constexpr std::size_t kMachineRows = 100;
 inline constexpr std::size_t kSubmissionRows = 200;
+// Builds of one environment that can be compared: the newest.
+inline constexpr std::size_t kMostBuilds = 200;
 
 std::string overview_page(const Site& site);
 // What became slower or faster, newest first: a section of the first page.

@@ -140,10 +140,20 @@ std::string environment_key(const std::string& id) {
   return id.empty() ? "unknown" : id.substr(0, 16);
 }
 
-std::set<std::string> environments_of(const Model& model) {
-  std::set<std::string> ids;
-  for (const Cell& cell : model.cells) ids.insert(model.text(cell.environment));
-  return ids;
+void list_builds(Site& site) {
+  const Model& model = site.model;
+  for (const auto& [environment, cells] : model.by_environment) {
+    std::map<Texts::Id, std::string> newest;
+    for (const std::uint32_t cell : cells) {
+      std::string& start = newest[model.cells[cell].build];
+      start = std::max(start, model.text(model.cells[cell].first_started));
+    }
+    std::vector<std::pair<std::string, Texts::Id>> order;
+    for (const auto& [build, start] : newest) order.emplace_back(start, build);
+    std::sort(order.rbegin(), order.rend());
+    if (order.size() > kMostBuilds) order.resize(kMostBuilds);
+    for (const auto& [start, build] : order) site.builds[environment].push_back(build);
+  }
 }
 
 // "history-3.html" of stem "history" -> 3; "history.html" -> 1; nothing for a part that is not there.
@@ -203,7 +213,7 @@ Rendered one_of_many(const Site& site, Connections& connections, std::string_vie
     return std::optional<std::string>();
   }
   if (const auto id = inside(path, "compare", ".js")) {
-    for (const std::string& environment : environments_of(site.model)) {
+    for (const auto& [environment, builds] : site.builds) {
       if (environment_key(environment) == *id) return some(compare_data(site, environment));
     }
   }
@@ -223,6 +233,7 @@ Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const O
   for (std::size_t i = 0; i < stores.size(); ++i) {
     if (Status status = add_ablations(site, i); !status) return std::move(status).error();
   }
+  list_builds(site);
   choose_trials(site);
   return site;
 }
@@ -250,7 +261,7 @@ std::vector<std::string> page_paths(const Site& site) {
   for (const Ablation& ablation : site.ablations) paths.push_back("ablation/" + ablation.id + ".html");
   for (const Series& series : site.model.series) paths.push_back("history/" + series.id + ".html");
   for (const Submission& submission : site.model.submissions) paths.push_back("submission/" + submission.id + ".html");
-  for (const std::string& environment : environments_of(site.model)) {
+  for (const auto& [environment, builds] : site.builds) {
     paths.push_back("compare/" + environment_key(environment) + ".js");
   }
   for (std::uint32_t i = 0; i < site.model.trials.size(); ++i) {

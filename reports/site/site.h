@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,8 @@ struct Site {
   std::vector<std::filesystem::path> stores;
   Model model;
   std::vector<Change> changes;  // newest first
+  // Of each environment the builds that can be compared, newest first,.
+  std::map<std::string, std::vector<Texts::Id>> builds;
   std::vector<Ablation> ablations;
   std::vector<std::string> left_out;              // suites whose ablation is too large, sentences
   std::unordered_set<std::uint32_t> trial_pages;  // empty: every trial has one
