@@ -54,7 +54,7 @@ struct Site {
   std::vector<std::filesystem::path> stores;
   Model model;
   std::vector<Change> changes;  // newest first
-  // Of each environment the builds that can be compared, newest first,.
+  // Of each environment the builds that can be compared, newest first.
   std::map<std::string, std::vector<Texts::Id>> builds;
   std::vector<Ablation> ablations;
   std::vector<std::string> left_out;              // suites whose ablation is too large, sentences
