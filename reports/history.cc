@@ -483,7 +483,8 @@ void find_levels(Series& series, const stats::ChangePointOptions& options) {
 // Neighbours that differ by their own trials, where a change of level cannot be seen (yet).
 void find_steps(Series& series, const stats::ChangePointOptions& options) {
   const std::size_t n = series.points.size();
-  const bool is_short = n < 2 * options.min_segment;
+  // Where a permutation test has too few orders for p < 0.01, or just enough.
+  const bool is_short = n < 3 * options.min_segment;
   std::vector<stats::Test> tests;
   std::vector<stats::Comparison> comparisons;
   std::vector<std::size_t> places;

@@ -67,6 +67,8 @@ class Made : public ::testing::Test {
       trial.results = {schema::testing::result("pp512", 512, 0, {ns, ns + 1000, ns - 1000})};
       trial.results[0].build = fmt::format("{:07x} ({})", 0xabc0000 + build.number, build.number);
       trial.started_at = setting.run.started_at;
+      trial.stdout_sha256.clear();
+      trial.stderr_sha256.clear();
       trial = schema::testing::named(trial);
       const Status status = store_.put_trial(trial, "", "");
       ASSERT_TRUE(status.ok()) << to_string(status.error());

@@ -71,6 +71,8 @@ TEST(Measurements, AreTheLatestAttemptsThatCount) {
     trial.attempt = attempt;
     trial.status = status;
     trial.treatment = treatment;
+    trial.stdout_sha256.clear();
+    trial.stderr_sha256.clear();
     trial = testing::named(trial);
     ASSERT_TRUE(store.put_trial(trial, "", "").ok());
   };

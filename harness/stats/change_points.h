@@ -61,7 +61,8 @@ struct ChangePoint {
   double p = 1;      // of the permutation test; never below 1 / (permutations + 1)
 };
 
-// In order of index. Fewer than 2 * min_segment points have no change points. Fails for a value that is not finite and
+// In order of index. Fewer than 2 * min_segment points have no change points, and fewer than 12 too few orders to reach
+// p < 0.01. Fails for a value that is not finite and
 // positive, naming its place, and for options out of range.
 Result<std::vector<ChangePoint>> find_change_points(std::span<const double> values,
                                                     const ChangePointOptions& options = {});
