@@ -161,6 +161,7 @@ TEST(ExportRows, OnlyTrialsThatAreOk) {
   trials[0].trial.status = "ok";
   trials[0].trial.results.push_back(rows()[0].result);
   trials[0].trial.stated.resize(1);
+  trials[0].trial.stated[0].n_prompt = 64;
   trials[0].trial.stated[0].mean_ts = 3;
   trials[1].trial.status = "failed";
   trials[1].trial.results.push_back(rows()[1].result);
@@ -204,7 +205,7 @@ TEST(ExportRows, WhatNobodyCanHaveMeasuredIsLeftOut) {
   EXPECT_EQ(exported.rows[1].mean_ts, 7);
   ASSERT_THAT(exported.left_out, SizeIs(11));
   EXPECT_EQ(exported.left_out[0], "trial 0123456789ab: pp512: a sample of 0 ns");
-  EXPECT_EQ(exported.left_out[7], "trial 0123456789ab: pp\xEF\xBF\xBD[1m: a mean of 0 tokens/s");
+  EXPECT_EQ(exported.left_out[6], "trial 0123456789ab: pp\xEF\xBF\xBD[1m: a mean of 0 tokens/s");
   for (const auto& text : {render_jsonl(exported.rows), render_csv(exported.rows), render_sql(exported.rows),
                            render_markdown(exported.rows)}) {
     EXPECT_THAT(text, ::testing::Not(HasSubstr("nan")));
