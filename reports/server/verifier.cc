@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "reports/server/outcome.h"
@@ -93,7 +94,7 @@ void Verifier::add(const std::string& id, std::uint64_t bytes, std::shared_ptr<c
   {
     const std::lock_guard lock(mutex_);
     if (!known_.insert(id).second) return;
-    queue_.push_back({id, bytes, std::move(opened)});
+    queue_.push_back({id, bytes, std::move(opened), 0});
   }
   pending_.fetch_add(1, std::memory_order_relaxed);
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -155,7 +156,7 @@ void Verifier::work() {
     if (!next(item, to_compare)) return;
     if (!to_compare.empty()) {
       compare(to_compare);
-    } else if (!look_at(item)) {
+    } else if (!look_at_safely(item)) {
       std::this_thread::sleep_for(kPause);
       again(std::move(item));
     }
@@ -206,7 +207,8 @@ Verifier::Opening Verifier::open(const Item& item) {
     refuse(item, refusal(422, "unreadable", opened.error()));
     return {nullptr, /*gone=*/false, /*refused=*/true};
   }
-  return {std::make_shared<const OpenedBundle>(OpenedBundle{std::move(*opened), std::move(**archive), std::move(room)})};
+  return {
+      std::make_shared<const OpenedBundle>(OpenedBundle{std::move(*opened), std::move(**archive), std::move(room)})};
 }
 
 bool Verifier::look_at(const Item& item) {
@@ -231,11 +233,26 @@ bool Verifier::look_at(const Item& item) {
     decision.verdict = std::move(judgement->verdict);
     refuse(item, std::move(decision));
   } else if (options_.require == Require::kSignature && judgement->signer.empty()) {
-    refuse(item, refusal(403, "unsigned", {ErrorKind::kUsage, "the bundle", "its signature could not be checked",
-                                           "sign it again"}));
+    refuse(item, refusal(403, "unsigned",
+                         {ErrorKind::kUsage, "the bundle", "its signature could not be checked", "sign it again"}));
   } else {
     take(item, std::move(bundle), std::move(*judgement));
   }
+  return true;
+}
+
+// Memory may be short for a while; what cannot be looked at again and again does not stay for ever.
+bool Verifier::look_at_safely(Item& item) {
+  constexpr int kMostThrown = 5;
+  try {
+    return look_at(item);
+  } catch (const std::exception& thrown) {
+    log("bundle " + item.id.substr(0, 12) + ": " + thrown.what());
+  }
+  if (++item.thrown < kMostThrown) return false;
+  refuse(item, refusal(422, "unreadable",
+                       {ErrorKind::kMachine, "bundle " + item.id.substr(0, 12), "this server could not look at it",
+                        "tell whoever runs the server"}));
   return true;
 }
 

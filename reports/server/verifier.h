@@ -79,6 +79,7 @@ class Verifier {
     std::string id;
     std::uint64_t bytes = 0;
     std::shared_ptr<const OpenedBundle> opened;
+    int thrown = 0;  // how often looking at it ended in an exception
   };
   struct Opening {
     std::shared_ptr<const OpenedBundle> bundle;  // null: one of the others, or not now
@@ -96,6 +97,7 @@ class Verifier {
   void look_for_more(std::chrono::seconds age);
   // False: not now.
   bool look_at(const Item& item);
+  bool look_at_safely(Item& item);
   Opening open(const Item& item);
   void refuse(const Item& item, Decision decision);
   void take(const Item& item, std::shared_ptr<const OpenedBundle> bundle, Judgement judgement);
@@ -114,11 +116,11 @@ class Verifier {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> queue_;
-  std::deque<std::string> to_compare_;  // with what others measured
-  std::unordered_set<std::string> known_;                      // queued, or being looked at
+  std::deque<std::string> to_compare_;      // with what others measured
+  std::unordered_set<std::string> known_;   // queued, or being looked at
   std::map<std::string, Waiting> awaited_;  // by id
-  std::size_t busy_ = 0;                                       // threads that look at something
-  std::size_t writing_ = 0;                                    // decisions that are on their way to the disk
+  std::size_t busy_ = 0;                    // threads that look at something
+  std::size_t writing_ = 0;                 // decisions that are on their way to the disk
   bool stopping_ = false;
   std::chrono::steady_clock::time_point deadline_;
   std::atomic<std::uint64_t> pending_ = 0;

@@ -53,7 +53,7 @@ const std::vector<std::pair<std::string, std::string>>& bad_values() {
       {"infinity", "Infinity"},
       {"beyond a double", "1e999"},
       {"a huge number", std::string(400, '9')},
-      {"minus zero", "-0"},
+      {"minus zeros", "-00"},
       {"a leading zero", "007"},
       {"a plus", "+1"},
       {"a hexadecimal number", "0x10"},
@@ -124,6 +124,8 @@ void spoil_values(Maker& maker) {
       for (const auto& [name, value] : bad_values()) {
         // Large ones once a record are enough.
         if (value.size() > 1000 && number > 2) continue;
+        // A list without its only entry is a list.
+        if (value.empty() && json[place.begin - 1] == '[') continue;
         maker.change(all, which, where + ": " + name, with(json, place, value));
       }
       if (place.is_key) {
@@ -137,6 +139,7 @@ void spoil_values(Maker& maker) {
       const std::size_t next = json.find(",\"", at + 1);
       if (next == std::string::npos) break;
       const std::string one = json.substr(at, next - at);
+      if (one.find("\":") != one.find('"', 2)) continue;  // an entry of a list
       maker.change(all, which, member + " twice " + one.substr(0, 40), json.substr(0, next) + json.substr(at));
       maker.change(all, which, member + " without " + one.substr(0, 40), json.substr(0, at) + json.substr(next));
     }
@@ -159,8 +162,8 @@ void spoil_entries(Maker& maker) {
     }
     for (const char* name :
          {"../../etc/passwd", "/etc/passwd", "trials/../../x", "..", "raw/..", "./manifest.json", "trials/", "raw/x",
-          "C:\\windows\\system32", "..\\..\\x", "raw/\xFF\xFE", "suites/\x1B[2J.json", "con", "trials/'; DROP TABLE trial",
-          "manifest.json.", "MANIFEST.JSON", "signature", "raw/%2e%2e%2fx"}) {
+          "C:\\windows\\system32", "..\\..\\x", "raw/\xFF\xFE", "suites/\x1B[2J.json", "con",
+          "trials/'; DROP TABLE trial", "manifest.json.", "MANIFEST.JSON", "signature", "raw/%2e%2e%2fx"}) {
       std::vector<Entry> changed = few;
       changed[i].name = name;
       maker.add(few[i].name.substr(0, 12) + " called " + name, archive(changed));
@@ -183,11 +186,12 @@ void spoil_entries(Maker& maker) {
     const char* text;
   };
   for (const Field& field :
-       {Field{"a huge size", 124, "77777777777"}, Field{"no size", 124, "99999999999"}, Field{"a size too small", 124, "00000000001"},
-        Field{"base-256", 124, "\x80\x01\x01\x01"}, Field{"executable", 100, "0000777"}, Field{"setuid", 100, "0004755"},
-        Field{"an owner", 108, "0000001"}, Field{"a group", 116, "0000001"}, Field{"a time", 136, "00000000001"},
-        Field{"a link", 157, "/etc/passwd"}, Field{"an owner's name", 265, "root"}, Field{"a prefix", 345, "../.."},
-        Field{"other magic", 257, "USTAR"}, Field{"a device", 329, "0000001"}}) {
+       {Field{"a huge size", 124, "77777777777"}, Field{"no size", 124, "99999999999"},
+        Field{"a size too small", 124, "00000000001"}, Field{"base-256", 124, "\x80\x01\x01\x01"},
+        Field{"executable", 100, "0000777"}, Field{"setuid", 100, "0004755"}, Field{"an owner", 108, "0000001"},
+        Field{"a group", 116, "0000001"}, Field{"a time", 136, "00000000001"}, Field{"a link", 157, "/etc/passwd"},
+        Field{"an owner's name", 265, "root"}, Field{"a prefix", 345, "../.."}, Field{"other magic", 257, "USTAR"},
+        Field{"a device", 329, "0000001"}}) {
     std::string changed = whole;
     std::string header = changed.substr(0, 512);
     header.replace(field.at, std::string_view(field.text).size(), field.text);
@@ -239,8 +243,9 @@ std::vector<Attack> attacks() {
   std::vector<Attack> all = maker.take();
   // One of each content.
   std::sort(all.begin(), all.end(), [](const Attack& a, const Attack& b) { return a.archive < b.archive; });
-  all.erase(std::unique(all.begin(), all.end(), [](const Attack& a, const Attack& b) { return a.archive == b.archive; }),
-            all.end());
+  all.erase(
+      std::unique(all.begin(), all.end(), [](const Attack& a, const Attack& b) { return a.archive == b.archive; }),
+      all.end());
   return all;
 }
 
@@ -252,8 +257,8 @@ std::vector<Attack> hostile_words() {
     for (const Place& place : places(json)) {
       ++number;
       if (!place.is_text || place.is_key) continue;
-      for (const char* words : {"\"'; DROP TABLE trial; --\"", "\"<script>alert(1)</script>\"", "\"=cmd|' /C calc'!A0\"",
-                                "\"\\u001b]0;pwned\\u0007\"", "\"\\\\input{/etc/passwd}\""}) {
+      for (const char* words : {"\"'; DROP TABLE trial; --\"", "\"<script>alert(1)</script>\"",
+                                "\"=cmd|' /C calc'!A0\"", "\"\\u001b]0;pwned\\u0007\"", "\"\\\\input{/etc/passwd}\""}) {
         maker.change(all, which, all[which].name.substr(0, 12) + " place " + std::to_string(number) + ": " + words,
                      with(json, place, words));
       }

@@ -1,5 +1,5 @@
-// Archives that mean harm, made systematically: every way to spoil a value at every place of every kind of record, every
-// kind of entry under every member's name, frames that lie. For tests.
+// Archives that mean harm, made systematically: every way to spoil a value at every place of every kind of record,
+// every kind of entry under every member's name, frames that lie. For tests.
 #ifndef CAPBENCH_SCHEMA_BUNDLE_TEST_ATTACKS_H_
 #define CAPBENCH_SCHEMA_BUNDLE_TEST_ATTACKS_H_
 
