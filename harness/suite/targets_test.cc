@@ -109,7 +109,8 @@ TEST(Targets, HowTheyAreReachedIsNotRecorded) {
     "identity": "/home/ana/.ssh/id", "known_hosts": "/home/ana/.ssh/known", "work_dir": "/home/ana/work",
     "start": ["ssh", "ana@hub"], "guest": "vm", "image": "sha256:ab", "require": {"os": "macos"}})");
   const std::string recorded = recorded_json(mine);
-  for (const char* secret : {"ana", "2222", "hub", "work"}) EXPECT_EQ(recorded.find(secret), std::string::npos) << recorded;
+  for (const char* secret : {"ana", "2222", "hub", "/home"})
+    EXPECT_EQ(recorded.find(secret), std::string::npos) << recorded;
   for (const char* kept : {"\"ssh\"", "\"vm\"", "sha256:ab", "macos", "\"box\""}) {
     EXPECT_NE(recorded.find(kept), std::string::npos) << recorded;
   }
