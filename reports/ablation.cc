@@ -320,11 +320,11 @@ void note_single_processes(const Draft& draft, std::vector<std::string>& notes) 
   notes.push_back(std::move(text));
 }
 
-// Shown to be faster than bare metal, all arms of the table together.
-bool over_bare_metal(const AblationArm& arm) {
+// Shown to be faster than bare metal by more than the margin, all arms of the table together.
+bool over_bare_metal(const AblationArm& arm, double margin) {
   const auto& compared = arm.numbers.against_bare_metal;
-  return compared && compared->can_claim && compared->simultaneous && compared->simultaneous->lo &&
-         *compared->simultaneous->lo > 1;
+  return arm.quality != "wrong" && compared && compared->can_claim && compared->simultaneous &&
+         compared->simultaneous->lo && *compared->simultaneous->lo > 1 / (1 - margin);
 }
 
 void note_arms(const Draft& draft, std::vector<std::string>& notes) {
@@ -346,9 +346,9 @@ void note_arms(const Draft& draft, std::vector<std::string>& notes) {
       notes.push_back(fmt::format("{}: {} {}{}{}: trial {}", arm.arm.name, count_of(entry.count, "trial"), status,
                                   entry.reason.empty() ? "" : ", ", entry.reason, fmt::join(ids, ", ")));
     }
-    if (over_bare_metal(arm.arm)) {
+    if (over_bare_metal(arm.arm, draft.row.margin)) {
       const stats::RatioInterval& ratio = *arm.arm.numbers.against_bare_metal->simultaneous;
-      notes.push_back(fmt::format("{}: {} to {} % of bare metal, all of it above", arm.arm.name,
+      notes.push_back(fmt::format("{}: {} to {} % of bare metal, all of it more than the margin above", arm.arm.name,
                                   format_number(100 * *ratio.lo), format_number(100 * *ratio.hi)));
     }
     if (arm.arm.roofline.over) {
@@ -424,7 +424,7 @@ void annotate(Draft& draft, const AblationBackground& background) {
     flags.insert(found.begin(), found.end());
     if (!arm.arm.not_ok.empty() && !arm.arm.expected_to_fail) flags.insert("trials-not-ok");
     if (arm.arm.roofline.over) flags.insert("over-roofline");
-    if (over_bare_metal(arm.arm)) flags.insert("over-bare-metal");
+    if (over_bare_metal(arm.arm, draft.row.margin)) flags.insert("over-bare-metal");
   }
   if (draft.row.machine_is_virtual) flags.insert("machine-is-virtual");
   if (draft.row.model_kind == "twin") flags.insert("twin");

@@ -359,7 +359,7 @@ std::vector<std::string> explain(const AblationReport& report) {
       roofline = roofline || arm.roofline.percent;
       approximate = approximate || (arm.roofline.percent && arm.roofline.approximate);
       if (arm.roofline.percent && !arm.roofline.compared) not_compared.insert(arm.roofline.source);
-      unchecked = unchecked || (arm.quality == "unchecked" && !arm.is_bare_metal && arm.numbers.median);
+      unchecked = unchecked || (arm.quality == "unchecked" && !arm.is_bare_metal);
       gap = gap || gap_cell(arm).text != nothing().text;
     }
   }

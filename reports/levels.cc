@@ -278,7 +278,7 @@ class Comparison {
         names.push_back("`" + arms_[arm].name + "`");
         std::erase(members_, arm);
       }
-      notes_.push_back(fmt::format("{} differs only in {} without results ({}), so nothing is known of it",
+      notes_.push_back(fmt::format("{} differs only in {} without usable results ({}), so nothing is known of it",
                                    kind->second == "capability" ? short_capability(kind->first) : kind->first,
                                    names.size() == 1 ? "an arm" : "arms", fmt::join(names, ", ")));
       kind = kinds.erase(kind);

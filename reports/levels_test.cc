@@ -133,7 +133,7 @@ TEST(Levels, WhatOnlyAFailedArmAskedForIsNoFactor) {
   ASSERT_EQ(families.size(), 1U);
   EXPECT_THAT(names_of(families[0]), ElementsAre("metal.apple_family"));
   EXPECT_EQ(families[0].cells.size(), 2U);
-  EXPECT_THAT(families[0].notes, ElementsAre("max_threadgroup_memory differs only in an arm without results "
+  EXPECT_THAT(families[0].notes, ElementsAre("max_threadgroup_memory differs only in an arm without usable results "
                                              "(`superseded`), so nothing is known of it"));
   // Where it is the unlocked arm that has no results, that is what there is to say.
   arms[2].mode = "unlocked";
