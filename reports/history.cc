@@ -326,6 +326,35 @@ struct Place {
   std::string system;    // "Debian GNU/Linux 12, 6.1.0"
 };
 
+// A process that ends soon may be gone before the libraries it mapped were seen. Of trials of one executable in one
+// environment with the same arguments, what some show and none contradicts holds for all.
+void fill_unseen(const Rows& rows, std::vector<Place>& places) {
+  using Same = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::string>;
+  std::map<Same, std::vector<Setting*>> groups;
+  for (const auto& [origin, number] : rows.origins) {
+    std::string executable;
+    for (const auto& [name, digest] : places[number].setting.build) {
+      if (name.starts_with("executable ")) executable = digest;
+    }
+    if (executable.empty()) continue;
+    const Same same{origin.environment, origin.argv, origin.variables, origin.image, origin.guest, executable};
+    groups[same].push_back(&places[number].setting);
+  }
+  for (auto& [same, settings] : groups) {
+    for (Setting::Parts Setting::*part : {&Setting::build, &Setting::system}) {
+      std::map<std::string, std::set<std::string>> seen;
+      for (const Setting* setting : settings) {
+        for (const auto& [name, value] : setting->*part) seen[name].insert(value);
+      }
+      for (Setting* setting : settings) {
+        for (const auto& [name, values] : seen) {
+          if (values.size() == 1) (setting->*part).try_emplace(name, *values.begin());
+        }
+      }
+    }
+  }
+}
+
 Result<std::vector<Place>> resolve(schema::Store& store, const Rows& rows, Axis axis) {
   std::vector<Place> places(rows.origins.size());
   std::map<std::uint32_t, schema::ClosureRecord> closures;
@@ -352,6 +381,17 @@ Result<std::vector<Place>> resolve(schema::Store& store, const Rows& rows, Axis 
     setting.treatment["arguments"] = without_folders(rows.texts.text(origin.argv), true);
     setting.treatment["variables set"] = without_folders(rows.texts.text(origin.variables), false);
     setting.treatment["guest image"] = rows.texts.text(origin.image);
+    const auto fact = [&](const char* name) {
+      const auto found = setting.system.find(name);
+      return found == setting.system.end() ? std::string() : found->second;
+    };
+    place.system = fact("os_release").empty() ? fact("os") : fact("os_release");
+    const std::string version = fact("os_build").empty() ? fact("kernel") : fact("os_build");
+    if (!version.empty()) place.system = place.system.empty() ? version : place.system + " (" + version + ")";
+  }
+  fill_unseen(rows, places);
+  for (Place& place : places) {
+    const Setting& setting = place.setting;
     switch (axis) {
       case Axis::kBuilds:
         place.same = digest_of({&setting.system, &setting.machine, &setting.treatment});
@@ -365,13 +405,6 @@ Result<std::vector<Place>> resolve(schema::Store& store, const Rows& rows, Axis 
         place.same = digest_of({&setting.build, &setting.system, &setting.machine, &setting.treatment});
         break;
     }
-    const auto fact = [&](const char* name) {
-      const auto found = setting.system.find(name);
-      return found == setting.system.end() ? std::string() : found->second;
-    };
-    place.system = fact("os_release").empty() ? fact("os") : fact("os_release");
-    const std::string version = fact("os_build").empty() ? fact("kernel") : fact("os_build");
-    if (!version.empty()) place.system = place.system.empty() ? version : place.system + " (" + version + ")";
   }
   return places;
 }

@@ -42,6 +42,7 @@ struct Build {
   std::string model = "weights";
   std::string arm = "stock";
   double spread = 0.002;
+  bool libraries_seen = true;
 };
 
 class Made : public ::testing::Test {
@@ -55,6 +56,9 @@ class Made : public ::testing::Test {
     for (schema::ClosureMember& member : setting.closure.members) {
       if (member.role == "executable") member.artifact.sha256 = sha256(fmt::format("bench {}", build.number));
       if (member.role == "model") member.artifact.sha256 = sha256(build.model);
+    }
+    if (!build.libraries_seen) {
+      std::erase_if(setting.closure.members, [](const auto& member) { return member.role == "library"; });
     }
     setting.closure.id = schema::closure_id(setting.closure);
     setting.run.started_at = fmt::format("2026-{:02}-{:02}T04:25:07.123Z", 1 + day_ / 28, 1 + day_ % 28);
@@ -162,6 +166,15 @@ TEST_F(Made, OnlyComparableEnvironmentsStandInOneSeries) {
   }
   EXPECT_EQ(with_two, 1U);
   EXPECT_EQ(history(Axis::kRuns).size(), 5U);
+}
+
+TEST_F(Made, LibrariesThatWereNotSeenMakeNoOtherBuild) {
+  add({.number = 10});
+  add({.number = 10, .libraries_seen = false});
+  const std::vector<Series> builds = history();
+  ASSERT_EQ(builds.size(), 1U);
+  ASSERT_EQ(builds[0].points.size(), 1U);
+  EXPECT_EQ(builds[0].points[0].n_trials, 6U);
 }
 
 TEST_F(Made, CheckSaysWhatHowMuchAndSinceWhen) {

@@ -359,7 +359,7 @@ std::string check_markdown(const CheckReport& report) {
         "Only points of one setting are compared: everything that ran and the machine are the same but the build.",
         "`capbench check --triage ID acknowledged --why TEXT` (or noise) keeps a known one from failing the check."};
   }
-  return document_markdown(document);
+  return fmt::format("# {}\n\n{}\n\n{}", document.title, document.lead, document_markdown(document));
 }
 
 std::string check_json(const CheckReport& report) {
