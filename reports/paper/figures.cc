@@ -13,6 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kWidestLabel = 600;      // pixels, of a panel's name
 constexpr std::size_t kMostName = 44;  // characters of a name in a figure
 
 // The colours of the HTML reports' bars, told apart in grey as well.
@@ -27,7 +28,7 @@ Json base_specification(const char* description) {
       {"config",
        {{"font", "sans-serif"},
         {"axis", {{"labelLimit", 260}, {"titleFontWeight", "normal"}}},
-        {"header", {{"labelLimit", 420}, {"labelAnchor", "start"}, {"labelAlign", "left"}}}}},
+        {"header", {{"labelAnchor", "start"}, {"labelAlign", "left"}}}}},
   };
 }
 
@@ -80,7 +81,7 @@ std::string speedup_figure(const SpeedupReport& report) {
                        {"type", "nominal"},
                        {"title", nullptr},
                        {"sort", nullptr},
-                       {"header", {{"labelOrient", "top"}, {"labelAngle", 0}}}}}};
+                       {"header", {{"labelOrient", "top"}, {"labelAngle", 0}, {"labelLimit", kWidestLabel}}}}}};
   figure["resolve"] = {{"scale", {{"x", "independent"}}}};
   figure["spec"] = {
       {"width", 380},
@@ -130,7 +131,7 @@ std::string ablation_figure(const AblationReport& report) {
                        {"type", "nominal"},
                        {"title", nullptr},
                        {"sort", nullptr},
-                       {"header", {{"labelOrient", "top"}, {"labelAngle", 0}}}}}};
+                       {"header", {{"labelOrient", "top"}, {"labelAngle", 0}, {"labelLimit", kWidestLabel}}}}}};
   figure["resolve"] = {{"scale", {{"y", "independent"}}}};
   figure["spec"] = {
       {"width", 380},

@@ -20,8 +20,9 @@ std::string latex_of(const Line& line) {
 // Columns of text share the line's width; names may be longer than any of them.
 std::string column_spec(const PaperTable& table) {
   const auto texts = std::count(table.right.begin(), table.right.end(), false);
+  const double gaps = 0.012 * static_cast<double>(table.right.size());  // 4 pt each, of a line of 345 pt
   const double numbers = 0.12 * static_cast<double>(static_cast<std::ptrdiff_t>(table.right.size()) - texts);
-  const double share = std::max(0.1, (0.94 - numbers) / static_cast<double>(std::max<std::ptrdiff_t>(1, texts)));
+  const double share = std::max(0.1, (1 - gaps - numbers) / static_cast<double>(std::max<std::ptrdiff_t>(1, texts)));
   std::string spec;
   for (const bool right : table.right) {
     spec += right ? ">{\\raggedleft\\arraybackslash}p{0.12\\linewidth}"
