@@ -28,9 +28,41 @@ std::string interval_text(const reports::Estimate& estimate) {
   return fmt::format("{} to {} ({})", number(estimate.ci95->low), number(estimate.ci95->high), estimate.interval);
 }
 
-Json mode_scale() {
-  return {{"domain", {reports::kBareMetal, reports::kStock, reports::kUnlocked, "other"}},
-          {"range", {"var(--bare)", "var(--stock)", "var(--unlocked)", "var(--other)"}}};
+// Colours are the same everywhere; only the modes that are there are in the key.
+Json mode_colour(const Json& values) {
+  Json there = Json::array();
+  for (const char* mode : {reports::kBareMetal, reports::kStock, reports::kUnlocked, "other"}) {
+    const auto is_of = [&](const Json& datum) { return datum["mode"] == mode; };
+    if (std::any_of(values.begin(), values.end(), is_of)) there.push_back(mode);
+  }
+  return {{"field", "mode"},
+          {"type", "nominal"},
+          {"scale",
+           {{"domain", {reports::kBareMetal, reports::kStock, reports::kUnlocked, "other"}},
+            {"range", {"var(--bare)", "var(--stock)", "var(--unlocked)", "var(--other)"}}}},
+          {"legend", {{"title", nullptr}, {"orient", "top"}, {"values", std::move(there)}}}};
+}
+
+// Round ratios between the smallest and the largest, few enough to read.
+Json ratio_ticks(const std::vector<Ratio>& ratios) {
+  double low = 1;
+  double high = 1;
+  for (const Ratio& ratio : ratios) {
+    low = std::min({low, ratio.value, ratio.interval ? ratio.interval->low : ratio.value});
+    high = std::max({high, ratio.value, ratio.interval ? ratio.interval->high : ratio.value});
+  }
+  const double span = low > 0 ? high / low : 1e9;
+  const std::vector<double> all =
+      span > 5 ? std::vector<double>{0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
+      : span > 1.6 ? std::vector<double>{0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5}
+      : span > 1.15
+          ? std::vector<double>{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6}
+          : std::vector<double>{0.86, 0.88, 0.9, 0.92, 0.94, 0.96, 0.98, 1, 1.02, 1.04, 1.06, 1.08, 1.1, 1.12, 1.14};
+  Json ticks = Json::array();
+  for (const double tick : all) {
+    if (tick >= low * 0.9 && tick <= high * 1.1) ticks.push_back(tick);
+  }
+  return ticks;
 }
 
 std::string mode_group(const std::string& mode) {
@@ -56,7 +88,6 @@ Json bars_spec(const std::vector<Bar>& bars) {
                {"name", bar.mode},
                {"speed", bar.speed.value},
                {"interval", interval_text(bar.speed)}};
-    if (!bar.link.empty()) datum["link"] = bar.link;
     add_interval(datum, bar.speed.ci95);
     values.push_back(std::move(datum));
     if (std::find(order.begin(), order.end(), bar.row) == order.end()) order.push_back(bar.row);
@@ -66,6 +97,7 @@ Json bars_spec(const std::vector<Bar>& bars) {
                         {{"field", "name"}, {"title", "mode"}},
                         {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens/s"}, {"format", ",.4r"}},
                         {{"field", "interval"}, {"title", "95 %"}}};
+  Json colour = mode_colour(values);
   Json spec = start();
   spec["height"] = {{"step", 9}};
   spec["data"] = {{"values", std::move(values)}};
@@ -81,12 +113,7 @@ Json bars_spec(const std::vector<Bar>& bars) {
       Json::array({{{"mark", {{"type", "bar"}, {"cornerRadiusEnd", 1.5}}},
                     {"encoding",
                      {{"x", {{"field", "speed"}, {"type", "quantitative"}, {"axis", value_axis("tokens per second")}}},
-                      {"color",
-                       {{"field", "mode"},
-                        {"type", "nominal"},
-                        {"scale", mode_scale()},
-                        {"legend", {{"title", nullptr}, {"orient", "top"}, {"values", modes}}}}},
-                      {"href", {{"field", "link"}, {"type", "nominal"}}}}}},
+                      {"color", std::move(colour)}}}},
                    {{"mark", {{"type", "rule"}, {"color", "var(--ink)"}, {"strokeWidth", 1.4}}},
                     {"encoding", {{"x", {{"field", "lo"}, {"type", "quantitative"}}}, {"x2", {{"field", "hi"}}}}}}});
   return spec;
@@ -106,8 +133,8 @@ Json ratios_spec(const std::vector<Ratio>& ratios, const RatioStyle& style) {
   spec["data"] = {{"values", std::move(values)}};
   const Json x = {{"field", "ratio"},
                   {"type", "quantitative"},
-                  {"scale", {{"type", "log"}, {"zero", false}, {"nice", true}}},
-                  {"axis", {{"title", style.title}, {"tickCount", 6}, {"format", ".4~g"}}}};
+                  {"scale", {{"type", "log"}, {"nice", false}, {"padding", 12}}},
+                  {"axis", {{"title", style.title}, {"values", ratio_ticks(ratios)}, {"format", ".4~g"}}}};
   Json layers = Json::array();
   if (style.margin > 0) {
     layers.push_back({{"data", {{"values", Json::array({{{"a", 1 - style.margin}, {"b", 1 / (1 - style.margin)}}})}}},
@@ -132,7 +159,7 @@ Json ratios_spec(const std::vector<Ratio>& ratios, const RatioStyle& style) {
   Json with_offset{{"y", y}, {"color", colour}, {"tooltip", tooltip}};
   if (style.groups.size() > 1) with_offset["yOffset"] = offset;
   Json line = with_offset;
-  line["x"] = {{"field", "lo"}, {"type", "quantitative"}, {"scale", {{"type", "log"}, {"zero", false}}}};
+  line["x"] = {{"field", "lo"}, {"type", "quantitative"}, {"scale", {{"type", "log"}, {"nice", false}}}};
   line["x2"] = {{"field", "hi"}};
   Json dot = with_offset;
   dot["x"] = x;
@@ -155,6 +182,7 @@ Json arms_spec(const std::vector<ArmPoint>& arms) {
     values.push_back(std::move(datum));
     order.push_back(arm.arm);
   }
+  Json colour = mode_colour(values);
   Json spec = start();
   spec["height"] = {{"step", 20}};
   spec["params"] = Json::array({{{"name", "chosen"}, {"value", ""}}});
@@ -162,11 +190,7 @@ Json arms_spec(const std::vector<ArmPoint>& arms) {
   const Json chosen = "datum.arm === chosen";
   spec["encoding"] = {
       {"y", {{"field", "arm"}, {"type", "nominal"}, {"sort", std::move(order)}, {"axis", row_axis()}}},
-      {"color",
-       {{"field", "mode"},
-        {"type", "nominal"},
-        {"scale", mode_scale()},
-        {"legend", {{"title", nullptr}, {"orient", "top"}}}}},
+      {"color", std::move(colour)},
       {"opacity", {{"condition", {{"test", "chosen === '' || datum.arm === chosen"}, {"value", 1}}}, {"value", 0.4}}},
       {"tooltip",
        {{{"field", "arm"}, {"title", "arm"}},
@@ -211,6 +235,12 @@ Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<His
                       {"until", points[segment.to].date}});
   }
   Json lines = Json::array();
+  Json kinds = Json::array();
+  for (const char* kind : {"slower", "faster"}) {
+    const bool slower = std::string_view(kind) == "slower";
+    const auto is_of = [&](const HistoryChange& change) { return change.slower == slower; };
+    if (std::any_of(changes.begin(), changes.end(), is_of)) kinds.push_back(kind);
+  }
   for (const HistoryChange& change : changes) {
     if (change.order >= points.size()) continue;
     lines.push_back({{"order", change.order},
@@ -231,16 +261,17 @@ Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<His
                   {"axis", {{"title", "tokens per second"}, {"tickCount", 6}}}};
   Json layers = Json::array();
   if (!lines.empty()) {
-    layers.push_back({{"data", {{"values", std::move(lines)}}},
-                      {"mark", {{"type", "rule"}, {"strokeWidth", 2}, {"strokeDash", {5, 3}}}},
-                      {"encoding",
-                       {{"x", x},
-                        {"color",
-                         {{"field", "kind"},
-                          {"type", "nominal"},
-                          {"scale", {{"domain", {"slower", "faster"}}, {"range", {"var(--bad)", "var(--good)"}}}},
-                          {"legend", {{"title", nullptr}, {"orient", "top"}}}}},
-                        {"tooltip", Json::array({{{"field", "text"}, {"title", "change"}}})}}}});
+    layers.push_back(
+        {{"data", {{"values", std::move(lines)}}},
+         {"mark", {{"type", "rule"}, {"strokeWidth", 2}, {"strokeDash", {5, 3}}}},
+         {"encoding",
+          {{"x", x},
+           {"color",
+            {{"field", "kind"},
+             {"type", "nominal"},
+             {"scale", {{"domain", {"slower", "faster"}}, {"range", {"var(--bad)", "var(--good)"}}}},
+             {"legend", {{"title", nullptr}, {"orient", "top"}, {"symbolType", "stroke"}, {"values", kinds}}}}},
+           {"tooltip", Json::array({{{"field", "text"}, {"title", "change"}}})}}}});
   }
   if (!levels.empty()) {
     layers.push_back({{"data", {{"values", std::move(levels)}}},
@@ -265,7 +296,6 @@ Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<His
                     {"encoding",
                      {{"x", x},
                       {"y", y},
-                      {"href", {{"field", "link"}, {"type", "nominal"}}},
                       {"tooltip",
                        {{{"field", "build"}, {"title", "build"}},
                         {{"field", "system"}, {"title", "system"}},

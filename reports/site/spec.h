@@ -17,7 +17,6 @@ struct Bar {
   std::string row;
   std::string mode;
   reports::Estimate speed;
-  std::string link;  // where a click leads; may be empty
 };
 Json bars_spec(const std::vector<Bar>& bars);
 

@@ -78,7 +78,7 @@ std::string bars_figure(const Part& part, bool generation) {
     bool any = false;
     for (const ModeSummary& mode : row->modes) {
       if (!mode.stats || !reports::is_core_mode(mode.mode)) continue;
-      bars.push_back({figure_row(*row, part.one_machine), mode.mode, mode.stats->median, ""});
+      bars.push_back({figure_row(*row, part.one_machine), mode.mode, mode.stats->median});
       any = true;
     }
     rows += any ? 1 : 0;

@@ -56,8 +56,7 @@ function config(width: number): unknown {
       titleFontWeight: "normal",
     },
     axisY: { labelLimit: width < 560 ? Math.max(90, width * 0.36) : 300 },
-    legend: { labelColor: ink, titleColor: soft, labelFontSize: 12, symbolType: "circle", rowPadding: 4 },
-    autosize: { type: "fit-x", contains: "padding" },
+    legend: { labelColor: ink, titleColor: soft, labelFontSize: 12, symbolType: "circle", rowPadding: 4, columns: width < 560 ? 1 : 0 },
   };
 }
 

@@ -96,7 +96,7 @@ export function startHistory(): void {
     set.append(make("label", {}, input, make("span", {}, axes[axis])));
   }
   box.before(set);
-  // A point opens its trial. Vega's own links would leave the page's frame.
+  // A point opens its trial; with the keyboard, its line in the table below does.
   one.drawn.push((result) => {
     result.view.addEventListener("click", (event, item) => {
       const link = (item?.datum as Point | undefined)?.link;
