@@ -134,7 +134,7 @@ TEST_F(SiteTest, EveryLinkLeadsToAPage) {
     const std::regex links("(?:href|src)=\"([^\"#]+)\"");
     std::size_t trials = 0;
     for (const auto& [path, text] : all) {
-      trials += path.starts_with("trial/") ? 1 : 0;
+      if (path.starts_with("trial/")) ++trials;
       for (std::sregex_iterator at(text.begin(), text.end(), links), end; at != end; ++at) {
         EXPECT_TRUE(known.contains(resolved(path, (*at)[1]))) << path << " links to " << (*at)[1];
       }
@@ -226,7 +226,9 @@ TEST_F(SiteTest, FilesAreWrittenAndOldOnesGo) {
   const Site smaller = must(read_site(site.stores, fewer));
   ASSERT_TRUE(write_site(smaller, folder, 1).ok());
   std::size_t left = 0;
-  for (const auto& entry : fs::directory_iterator(folder / "trial")) left += entry.is_regular_file() ? 1 : 0;
+  for (const auto& entry : fs::directory_iterator(folder / "trial")) {
+    if (entry.is_regular_file()) ++left;
+  }
   EXPECT_EQ(left, 1U);
 }
 
