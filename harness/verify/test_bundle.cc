@@ -155,6 +155,10 @@ bundle::Bundle repeated_bundle(std::int64_t blocks, const std::string& machine_i
   suite::Suite suite = must(suite::parse_suite(bundle.suites.front().json));
   suite.protocol.trials = blocks;
   bundle.suites.front().json = suite::canonical_json(suite);
+  // Facts name their machine, as those of real ones do.
+  json facts = json::parse(bundle.environments.front().json);
+  facts["machine_id"] = machine_id;
+  bundle.environments.front().json = schema::canonical(facts);
   bundle.environments.front().machine_id = machine_id;
   bundle.runs.front().machine_id = machine_id;
   bundle.runs.front().seed = seed;
