@@ -13,8 +13,9 @@ InboxState state_of(std::string_view word) {
 constexpr std::string_view kColumns = "SELECT id, state, received_at, receipt_sha256, outcome, size FROM inbox";
 
 InboxEntry read_entry(const Statement& row) {
-  return {row.text(0), state_of(row.bytes(1)), row.text(2),
-          row.text(3), row.text(4),            static_cast<std::uint64_t>(row.integer(5))};
+  return {row.text(0), state_of(row.bytes(1)),
+          row.text(2), row.text(3),
+          row.text(4), static_cast<std::uint64_t>(row.integer(5))};
 }
 
 Result<bool> changed(Database& database, Statement& statement) {
@@ -24,8 +25,8 @@ Result<bool> changed(Database& database, Statement& statement) {
 
 // What is no longer pending keeps its row and loses its bytes.
 Result<bool> settle(Database& database, std::string_view id, std::string_view state, std::string_view outcome) {
-  Result<Statement> update = database.prepare(
-      "UPDATE inbox SET state = ?, outcome = ?, archive = x'' WHERE id = ? AND state = 'pending'");
+  Result<Statement> update =
+      database.prepare("UPDATE inbox SET state = ?, outcome = ?, archive = x'' WHERE id = ? AND state = 'pending'");
   if (!update) return update.error();
   update->bind(state).bind(outcome).bind(id);
   return changed(database, *update);
@@ -54,8 +55,7 @@ Result<bool> Inbox::put(std::string_view id, std::string_view receipt_sha256, st
 
 Result<std::optional<InboxEntry>> Inbox::find(std::string_view id) {
   return store_.state_->connection.reading([&](Database& database) -> Result<std::optional<InboxEntry>> {
-    Result<Statement> row =
-        database.prepare(std::string(kColumns) + " WHERE id = ?");
+    Result<Statement> row = database.prepare(std::string(kColumns) + " WHERE id = ?");
     if (!row) return row.error();
     const Result<bool> found = row->bind(id).step();
     if (!found) return found.error();
@@ -76,9 +76,10 @@ Result<std::optional<std::string>> Inbox::archive(std::string_view id) {
 
 Result<std::vector<InboxEntry>> Inbox::pending(std::size_t most, std::chrono::seconds age) {
   return store_.state_->connection.reading([&](Database& database) -> Result<std::vector<InboxEntry>> {
-    Result<Statement> rows = database.prepare(
-        std::string(kColumns) + " WHERE state = 'pending' AND received_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?) "
-        "ORDER BY number LIMIT ?");
+    Result<Statement> rows =
+        database.prepare(std::string(kColumns) +
+                         " WHERE state = 'pending' AND received_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?) "
+                         "ORDER BY number LIMIT ?");
     if (!rows) return rows.error();
     rows->bind("-" + std::to_string(age.count()) + " seconds").bind(static_cast<std::int64_t>(most));
     std::vector<InboxEntry> entries;

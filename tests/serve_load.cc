@@ -334,8 +334,8 @@ class Bench {
       const double took = verified();
       if (took > 0.2) behind.push_back(left / took);
       both.push_back(ours.per_second * options_.round_s / (options_.round_s + took));
-      fmt::print("  {:<10} {:>9.0f} of {:.0f} verified meanwhile, the rest in {:.1f} s\n", "", ours.per_second * options_.round_s - left,
-                 ours.per_second * options_.round_s, took);
+      fmt::print("  {:<10} {:>9.0f} of {:.0f} verified meanwhile, the rest in {:.1f} s\n", "",
+                 ours.per_second * options_.round_s - left, ours.per_second * options_.round_s, took);
       std::atomic<std::size_t> next = 0;
       const Rate bare = run_clients(bare_.port, options_.clients, options_.round_s, [&](httplib::Client& client) {
         const auto answer = client.Post(kSubmissions, bundles_[next++ % bundles_.size()].archive, kType);

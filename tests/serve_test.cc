@@ -361,7 +361,8 @@ std::string tier_of(httplib::Client& client, const std::string& id, const std::s
 TEST(Serve, WhatAnotherSignerMeasuredElsewhereIsReproduced) {
   const Sandbox sandbox;
   for (const char* name : {"ana", "jo", "kim"}) {
-    ASSERT_EQ(std::system(("ssh-keygen -q -t ed25519 -N '' -f " + (sandbox.dir / name).string()).c_str()), 0);  // NOLINT
+    ASSERT_EQ(std::system(("ssh-keygen -q -t ed25519 -N '' -f " + (sandbox.dir / name).string()).c_str()),
+              0);  // NOLINT
   }
   using verify::testing::repeated_bundle;
   const bundle::Sealed mine = signed_with(repeated_bundle(4, "machine a", 5), sandbox.dir / "ana");
@@ -377,7 +378,8 @@ TEST(Serve, WhatAnotherSignerMeasuredElsewhereIsReproduced) {
     }
     expect_verified(served);
     // Neither the same signer nor wide intervals do.
-    for (const bundle::Sealed* one : {&mine, &same_signer, &wide}) EXPECT_EQ(tier_of(client, one->id, "consistent"), "consistent");
+    for (const bundle::Sealed* one : {&mine, &same_signer, &wide})
+      EXPECT_EQ(tier_of(client, one->id, "consistent"), "consistent");
     ASSERT_EQ(client.Post(kSubmissions, theirs.archive, kType)->status, 201);
     EXPECT_EQ(tier_of(client, theirs.id, "reproduced"), "reproduced");
     EXPECT_EQ(tier_of(client, mine.id, "reproduced"), "reproduced");
@@ -386,7 +388,8 @@ TEST(Serve, WhatAnotherSignerMeasuredElsewhereIsReproduced) {
     EXPECT_NE(shown.find(theirs.id), std::string::npos) << shown;
     // Without it, nobody has.
     submit::WithdrawalProof proof;
-    proof.signature = submit::sign(submit::withdrawal_text(theirs.id), sandbox.dir / "jo", submit::Asking::kNever)->signature;
+    proof.signature =
+        submit::sign(submit::withdrawal_text(theirs.id), sandbox.dir / "jo", submit::Asking::kNever)->signature;
     ASSERT_TRUE(submit::withdraw(*submit::parse_server(served.url()), theirs.id, proof, {}).ok());
     EXPECT_EQ(tier_of(client, mine.id, "consistent"), "consistent");
   }
@@ -394,9 +397,9 @@ TEST(Serve, WhatAnotherSignerMeasuredElsewhereIsReproduced) {
   for (const auto& [name, one] : {std::pair{"a", &mine}, std::pair{"b", &theirs}}) {
     std::ofstream(sandbox.dir / (std::string(name) + ".capbundle"), std::ios::binary) << one->archive;
   }
-  const CommandResult taken = sandbox.capbench({"ingest", (sandbox.dir / "a.capbundle").string(),
-                                                (sandbox.dir / "b.capbundle").string(), "--db",
-                                                (sandbox.dir / "other.db").string()});
+  const CommandResult taken =
+      sandbox.capbench({"ingest", (sandbox.dir / "a.capbundle").string(), (sandbox.dir / "b.capbundle").string(),
+                        "--db", (sandbox.dir / "other.db").string()});
   EXPECT_EQ(taken.exit_status, 0) << taken.err;
   EXPECT_NE(taken.err.find("bundle " + mine.id.substr(0, 12) + ": reproduced now"), std::string::npos) << taken.err;
   EXPECT_NE(taken.err.find("bundle " + theirs.id.substr(0, 12) + ": reproduced now"), std::string::npos) << taken.err;

@@ -58,11 +58,10 @@ std::string verdict_with(const std::string& verdict, const verify::Reproduction*
   if (!whole.is_object()) whole = json::object();
   if (!whole.contains("checks") || !whole["checks"].is_array()) whole["checks"] = json::array();
   json& checks = whole["checks"];
-  checks.erase(std::remove_if(checks.begin(), checks.end(),
-                              [](const json& row) {
-                                return row.is_object() && row.value("name", "") == verify::kReproduced;
-                              }),
-               checks.end());
+  checks.erase(
+      std::remove_if(checks.begin(), checks.end(),
+                     [](const json& row) { return row.is_object() && row.value("name", "") == verify::kReproduced; }),
+      checks.end());
   if (found != nullptr) {
     std::string by;
     for (const verify::Reproduction::Row& row : found->rows) {

@@ -18,8 +18,8 @@ struct TierChange {
   std::string verdict;  // JSON object: as it was, but for the row "reproduced" of its "checks"
 };
 
-// What changes now that bundle `id` was taken in, or withdrawn: its own tier, and that of bundles which it reproduces or
-// reproduced. Reads only. At most kMostCompared bundles of others are opened, the newest first.
+// What changes now that bundle `id` was taken in, or withdrawn: its own tier, and that of bundles which it reproduces
+// or reproduced. Reads only. At most kMostCompared bundles of others are opened, the newest first.
 Result<std::vector<TierChange>> changed_tiers(schema::Store& store, std::string_view id);
 
 inline constexpr std::size_t kMostCompared = 64;

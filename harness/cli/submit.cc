@@ -198,10 +198,10 @@ int send(const Options& options, const submit::ServerAddress& server, const std:
     for (const submit::ServerCheck& check : submission->checks) {
       checks.push_back({{"name", check.name}, {"outcome", check.outcome}, {"detail", check.detail}});
     }
-    const json whole = {{"bundle", sealed.id},         {"server", server.text()},
-                        {"known", submission->known},  {"state", submission->pending ? "pending" : "taken"},
-                        {"tier", submission->tier},    {"url", submission->url},
-                        {"receipts", receipt},         {"checks", std::move(checks)}};
+    const json whole = {{"bundle", sealed.id},        {"server", server.text()},
+                        {"known", submission->known}, {"state", submission->pending ? "pending" : "taken"},
+                        {"tier", submission->tier},   {"url", submission->url},
+                        {"receipts", receipt},        {"checks", std::move(checks)}};
     return print_data(whole.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
   }
   for (const submit::ServerCheck& check : submission->checks) {
@@ -212,8 +212,8 @@ int send(const Options& options, const submit::ServerAddress& server, const std:
   if (submission->known) tell("the server had it already; nothing was sent\n");
   if (submission->pending) tell("the server has yet to look at it; the address says what came of it\n");
   if (!receipt.empty()) tell("the receipt, which withdraws it, is kept in " + receipt + "\n");
-  return print_data(fmt::format("{}  {}  {}\n", sealed.id, submission->pending ? "pending" : submission->tier,
-                                submission->url));
+  return print_data(
+      fmt::format("{}  {}  {}\n", sealed.id, submission->pending ? "pending" : submission->tier, submission->url));
 }
 
 // What cannot be sealed was read from the store a moment ago.
@@ -268,8 +268,8 @@ int submit_results(const Options& options) {
   preview->is_signed = !options.key.empty();
   const std::string checks = verify::summary_text(*verdict);
   if (options.dry_run) {
-    const std::string text =
-        options.as_json() ? submit::preview_json(*preview) : submit::preview_text(*preview, options.list) + "\n" + checks;
+    const std::string text = options.as_json() ? submit::preview_json(*preview)
+                                               : submit::preview_text(*preview, options.list) + "\n" + checks;
     if (const int status = print_data(text); status != 0) return status;
     return verdict->failed() ? exit_status(ErrorKind::kFinding) : 0;
   }

@@ -28,7 +28,8 @@ verify::Verdict verify_opened(const bundle::Opened& opened, const std::filesyste
 // The same of an archive, which is opened first.
 VerifiedBundle verify_archive(std::string_view archive, const std::filesystem::path& allowed_signers);
 
-// The same of a file. Errors: it cannot be read, or is something else altogether. One that is larger than any bundle may be is a verdict, no error.
+// The same of a file. Errors: it cannot be read, or is something else altogether. One that is larger than any bundle
+// may be is a verdict, no error.
 Result<VerifiedBundle> verify_file(const std::filesystem::path& path, const std::filesystem::path& allowed_signers);
 
 }  // namespace capbench::cli

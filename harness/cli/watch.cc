@@ -1,3 +1,5 @@
+#include "harness/cli/watch.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -16,7 +18,6 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "harness/cli/command.h"
-#include "harness/cli/watch.h"
 #include "harness/runner/progress.h"
 #include "harness/runner/run.h"
 #include "harness/runner/stop_signal.h"

@@ -566,8 +566,7 @@ Result<Withdrawal> withdraw(const ServerAddress& server, std::string_view id, co
   if (answer->status == 200 || answer->status == 204 || answer->status == 410) {
     const json whole = json::parse(answer->body, nullptr, false);
     const bool counted = whole.is_object() && whole.contains("excluded") && whole["excluded"].is_number_integer();
-    const bool already =
-        answer->status == 410 || (whole.is_object() && whole.value("already", json(false)) == true);
+    const bool already = answer->status == 410 || (whole.is_object() && whole.value("already", json(false)) == true);
     return Withdrawal{counted ? whole["excluded"].get<std::int64_t>() : 0, already};
   }
   Error error = conversation.failure(*answer);

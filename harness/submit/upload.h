@@ -32,8 +32,8 @@ struct UploadOptions {
   std::chrono::milliseconds longest_wait{60000};
   std::chrono::milliseconds longest_asked_wait{300000};  // by the server; a longer one ends the upload
   std::size_t part_bytes = 1U << 20U;
-  // The secret that is to withdraw the bundle, kept before it is sent: only its digest goes, so that a lost answer loses
-  // nothing. Empty: the server makes one.
+  // The secret that is to withdraw the bundle, kept before it is sent: only its digest goes, so that a lost answer
+  // loses nothing. Empty: the server makes one.
   std::string receipt;
   std::chrono::milliseconds verdict_wait{60000};  // for a bundle that was taken to be looked at later; 0: not at all
   // Called on the calling thread after every part and ten times a second in a pause; returning false stops with

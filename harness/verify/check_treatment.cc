@@ -154,7 +154,8 @@ Judgement judge_with(const TrialEntry& trial, const target::JobResult& job, cons
   const suite::Suite& suite = *trial.suite->suite;
   Judgement found;
   const std::vector<std::string> varied = suite::varied_variables(suite, *trial.arm);
-  runner::judge(job, *trial.parsed, {suite.runtime.kind, *trial.workload, *trial.arm, variants, features, *trial.probe, {}, varied},
+  runner::judge(job, *trial.parsed,
+                {suite.runtime.kind, *trial.workload, *trial.arm, variants, features, *trial.probe, {}, varied},
                 suite.protocol.time_limit_s, found.trial);
   if (found.trial.treatment != "proven") {
     found.why =

@@ -76,7 +76,8 @@ struct Options {
   std::uint64_t inbox_bundles = 20'000;
   std::uint64_t inbox_bytes = 1U << 30U;
   std::size_t verify_threads = 1;
-  std::chrono::milliseconds verify_wait = std::chrono::seconds(5);    // a reply waits for its verdict, if nothing else does
+  std::chrono::milliseconds verify_wait =
+      std::chrono::seconds(5);  // a reply waits for its verdict, if nothing else does
   std::chrono::milliseconds verify_grace = std::chrono::seconds(10);  // what is pending when it stops
   std::uint64_t cache_bytes = 16U << 20U;
   std::int64_t report_trials = 20'000;  // no report reads more

@@ -26,9 +26,8 @@ json error_json(const Error& error) {
 }
 
 std::string outcome_json(const Decision& decision) {
-  const json whole{{"status", decision.status},
-                   {"error", error_json(decision.error)},
-                   {"checks", checks_of(decision.verdict)}};
+  const json whole{
+      {"status", decision.status}, {"error", error_json(decision.error)}, {"checks", checks_of(decision.verdict)}};
   return whole.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

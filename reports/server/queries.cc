@@ -454,16 +454,9 @@ std::string_view word_of(schema::InboxState state) {
 
 // In the same shape as one that was taken, as far as it is known.
 json inbox_document(const schema::InboxEntry& entry) {
-  json document{{"id", entry.id},
-                {"state", word_of(entry.state)},
-                {"size", entry.size},
-                {"signer", nullptr},
-                {"tier", nullptr},
-                {"received_at", entry.received_at},
-                {"withdrawn_at", nullptr},
-                {"why", nullptr},
-                {"trials", 0},
-                {"checks", json::array()}};
+  json document{{"id", entry.id},  {"state", word_of(entry.state)},    {"size", entry.size},      {"signer", nullptr},
+                {"tier", nullptr}, {"received_at", entry.received_at}, {"withdrawn_at", nullptr}, {"why", nullptr},
+                {"trials", 0},     {"checks", json::array()}};
   json outcome = embedded(entry.outcome);
   if (!outcome.is_object()) return document;
   for (const char* name : {"error", "checks", "why"}) {

@@ -49,8 +49,8 @@ Found suite_document(Reader& reader, const std::string& id);
 Found environment_document(Reader& reader, const std::string& id);
 // Raw output of a trial that was withdrawn is not named.
 Found trial_document(Reader& reader, const std::string& id);
-// One that was taken, or that is in the inbox. `public_url`: what stands in front of paths. `receipt_sha256`: of whoever
-// asks whether it is theirs; empty: nobody does.
+// One that was taken, or that is in the inbox. `public_url`: what stands in front of paths. `receipt_sha256`: of
+// whoever asks whether it is theirs; empty: nobody does.
 Found submission_document(Reader& reader, const std::string& id, const std::string& public_url,
                           std::string_view receipt_sha256);
 

@@ -63,7 +63,8 @@ Result<std::unique_ptr<Service>> Service::open(Options options) {
     if (!opened) return std::move(opened).error();
     committer = std::move(*opened);
   }
-  Result<std::unique_ptr<Readers>> readers = Readers::open(options.db, options.read_threads + options.verify_threads + kReadersOfSubmissions);
+  Result<std::unique_ptr<Readers>> readers =
+      Readers::open(options.db, options.read_threads + options.verify_threads + kReadersOfSubmissions);
   if (!readers) return std::move(readers).error();
   return std::make_unique<Service>(std::move(options), std::move(*readers), std::move(committer));
 }
@@ -79,7 +80,8 @@ Service::Service(Options options, std::unique_ptr<Readers> readers, std::unique_
       opening_(options_.opening_bytes),
       openapi_(std::make_shared<const Made>(compressed(make("application/json", std::string(kOpenApi))))),
       site_pages_(options_.db, options_.log),
-      verifier_(committer_ ? std::make_unique<Verifier>(options_, *committer_, *readers_, opening_, metrics_) : nullptr) {
+      verifier_(committer_ ? std::make_unique<Verifier>(options_, *committer_, *readers_, opening_, metrics_)
+                           : nullptr) {
   for (const site::Asset& asset : site::assets()) {
     assets_["/" + std::string(asset.path)] =
         std::make_shared<const Made>(compressed(make(std::string(asset.type), std::string(asset.bytes))));

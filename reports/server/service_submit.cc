@@ -108,8 +108,9 @@ http::Reply Service::submit_bytes(std::string archive, const std::string& upload
   const std::size_t bytes = archive.size();
   if (verifier_->is_idle()) {
     Verifier::Awaited awaited(*verifier_, id);
-    verifier_->add(id, bytes, std::make_shared<const OpenedBundle>(
-                                  OpenedBundle{std::move(*opened), std::move(archive), std::move(room)}));
+    verifier_->add(
+        id, bytes,
+        std::make_shared<const OpenedBundle>(OpenedBundle{std::move(*opened), std::move(archive), std::move(room)}));
     decision = awaited.wait(options_.verify_wait);
   } else {
     verifier_->add(id, bytes, nullptr);
