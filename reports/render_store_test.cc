@@ -68,7 +68,8 @@ Rows rows_of_csv(const std::string& text) {
 
 Rows rows_of_json(const std::string& text) {
   Rows rows;
-  for (const auto& row : nlohmann::json::parse(text)["rows"]) {
+  const auto document = nlohmann::json::parse(text);
+  for (const auto& row : document.at("rows")) {
     const bool has_test = row.contains("test") && row["test"].is_string();
     add_once(rows, row["model"], has_test ? row["test"].get<std::string>() : "");
   }

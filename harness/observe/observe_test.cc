@@ -162,11 +162,11 @@ TEST(Treatment, OfAVariableIsProvenWhereGgmlShowsIt) {
     return "ggml_vulkan: 0 = GPU (driver) | uma: 0 | fp16: " + std::to_string(float16) +
            " | bf16: 0 | warp size: 32 | shared memory: 49152 | int dot: 1 | matrix cores: " + cores + "\n";
   };
-  const auto judged = [](const std::string& variable, const std::string& log) {
+  const auto judged = [](const std::string& variable, const std::string& printed) {
     suite::Arm a = kBare;
     a.env = {{variable, "1"}};
     TreatmentEvidence evidence;
-    evidence.log = log;
+    evidence.log = printed;
     evidence.mapped_files = {"/bin/llama-bench"};
     evidence.varied_variables = {variable};
     return check_treatment(a, evidence);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 
+#include "harness/stats/condition.h"
 #include "harness/stats/power.h"
 #include "harness/stats/simulation.h"
 
@@ -182,18 +183,36 @@ TEST(Sufficiency, LeaveOneOutCannotSeeRedundancy) {
   EXPECT_FALSE(more.cuts[0].minimal_shown);
 }
 
-// The settings that would tell "without b" from "without c" are too noisy: both are named.
-TEST(Sufficiency, NamesEveryConditionThatFitsWhatWasMeasured) {
+// The settings that would tell "without b" from "without c" cannot: both are named.
+TEST(Condition, NamesEveryOneThatFitsWhatWasMeasured) {
   Random random(17);
-  const simulation::Noise quiet{.between = 0.003, .within = 0.003};
-  const simulation::Noise loud{.between = 0.3, .within = 0.003};
-  FactorialData data = simulation::factorial(
-      random, "pp512", {"a", "b", "c"}, [](std::size_t cell) { return cell == 0 ? 80.0 : 100.0; }, quiet, 5);
-  for (const std::size_t cell : {2U, 3U, 4U, 5U}) data.cells[cell].trials = simulation::trials(random, 100, loud, 5);
-  const Dependence found = only(data);
-  EXPECT_EQ(found.factors[0].condition,
-            "only without b, or only without c: what was measured fits either (cannot tell at 2 of 4 settings)");
-  EXPECT_THAT(found.sentence, HasSubstr("a matters only without b, or only without c"));
+  const FactorialData data = simulation::factorial(
+      random, "pp512", {"a", "b", "c", "d", "e"}, [](std::size_t) { return 100.0; }, {}, 1);
+  const PreparedDesign design = prepare_design(data);
+  // Of the settings of b to e, those with b and c both off show the effect, those with both on show none.
+  const auto settings_with = [](bool d_tells) {
+    std::vector<SettingClaim> settings;
+    for (std::size_t i = 0; i < 16; ++i) {
+      const Levels levels = {1, i & 1U, (i >> 1U) & 1U, (i >> 2U) & 1U, (i >> 3U) & 1U};
+      const bool off = d_tells ? levels[1] + levels[2] + levels[3] == 0 : levels[1] + levels[2] == 0;
+      const bool on = d_tells ? levels[1] + levels[2] + levels[3] == 3 : levels[1] + levels[2] == 2;
+      settings.push_back({levels, off ? Claim::kBeyond : on ? Claim::kWithin : Claim::kUnknown});
+    }
+    return settings;
+  };
+  EXPECT_EQ(describe_condition(design, 0, settings_with(false)).text,
+            "only without b, or only without c: what was measured fits either (cannot tell at 8 of 16 settings)");
+  EXPECT_EQ(
+      describe_condition(design, 0, settings_with(true)).text,
+      "only without b, or only without c, or only without d: what was measured fits each (cannot tell at 12 of 16 "
+      "settings)");
+  // Where the others are known there is one.
+  std::vector<SettingClaim> known = settings_with(false);
+  for (SettingClaim& setting : known) {
+    if (setting.claim == Claim::kUnknown) setting.claim = setting.levels[1] == 0 ? Claim::kBeyond : Claim::kWithin;
+  }
+  EXPECT_EQ(describe_condition(design, 0, known).text, "only without b");
+  EXPECT_THAT(describe_condition(design, 0, known).without, ElementsAre(1U));
 }
 
 TEST(Sufficiency, OneAtATimeTellsWhatEachAdds) {
