@@ -86,12 +86,12 @@ std::string Slurm::missing() {
 
 std::unique_ptr<Slurm> Slurm::start(std::string& why) {
   // Not in the test's own folder, whose name may be longer than the name of a socket can be.
-  std::string name = "/tmp/capbench-slurm-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) {
+  std::string made = "/tmp/capbench-slurm-XXXXXX";
+  if (::mkdtemp(made.data()) == nullptr) {
     why = "no folder can be made in /tmp";
     return nullptr;
   }
-  const fs::path folder = name;
+  const fs::path folder = made;
   for (const char* name : {"munge", "state", "spool", "log"}) fs::create_directories(folder / name);
   // Every folder above a socket of munge must be closed to others, or have the sticky bit.
   ::chmod(folder.c_str(), 0755);
