@@ -32,18 +32,16 @@ class Watching : public ::testing::Test {
   void add_build(int number, int ms, const std::string& before = "") {
     const fs::path program = sandbox_.dir / fmt::format("builds/b{}/llama-bench", number);
     fs::create_directories(program.parent_path());
+    // No other program is started, for what a process maps is a part of what ran.
+    const auto row = [&](int n_prompt, int n_gen) {
+      return fmt::format(
+          "printf '{{\"build_commit\":\"c{}\",\"build_number\":{},\"model_type\":\"t\",\"n_prompt\":{},\"n_gen\":{},"
+          "\"n_depth\":0,\"samples_ns\":[%s,%s]}}\\n' $ns $((ns + 900))\n",
+          1000000 + number, number, n_prompt, n_gen);
+    };
     sandbox_.write(
         fs::relative(program, sandbox_.dir).string(),
-        fmt::format(
-            "#!/bin/sh\n{}\n"
-            "n=$(cat {}/counter 2>/dev/null || echo 0); n=$((n + 1)); echo $n >{}/counter\n"
-            "a=$(({} * 1000000 + (n * 7919 % 13) * 1000))\n"
-            "printf '{{\"build_commit\":\"c{}\",\"build_number\":{},\"model_type\":\"t\",\"n_prompt\":16,\"n_gen\":0,"
-            "\"n_depth\":0,\"samples_ns\":[%s,%s]}}\\n' $a $((a + 900))\n"
-            "printf '{{\"build_commit\":\"c{}\",\"build_number\":{},\"model_type\":\"t\",\"n_prompt\":0,\"n_gen\":4,"
-            "\"n_depth\":0,\"samples_ns\":[%s,%s]}}\\n' $a $((a + 900))\n",
-            before, sandbox_.dir.string(), sandbox_.dir.string(), ms, 1000000 + number, number, 1000000 + number,
-            number));
+        fmt::format("#!/bin/sh\n{}\nns=$(({} * 1000000 + $$ % 13 * 1000))\n{}{}", before, ms, row(16, 0), row(0, 4)));
   }
 
   CommandResult watch(const std::vector<std::string>& more = {}) {
