@@ -22,9 +22,9 @@ Result<Suite> parse_suite(std::string_view json);
 // The canonical bytes: sorted keys, no spaces, defaults written out. Parsing them gives the same suite back.
 std::string canonical_json(const Suite& suite);
 
-// The same as it is kept beside results and sent to others: without how its targets are reached (addresses, users, keys,
-// folders, commands), which is its owner's business and no part of what was measured. Of a target stay its kind, its
-// machine, and what it says of guest, image and requirements.
+// The same as it is kept beside results and sent to others: without how its targets are reached (addresses, users,
+// keys, folders, commands), which is its owner's business and no part of what was measured. Of a target stay its kind,
+// its machine, and what it says of guest, image and requirements.
 std::string recorded_json(const Suite& suite);
 
 // SHA-256 of recorded_json(): the same suite on another host is the same suite.
