@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "harness/bisect/bisect.h"
+#include "harness/cli/shell_command.h"
 #include "harness/runner/progress.h"
 #include "harness/runner/run.h"
 #include "harness/runner/stop_signal.h"
 #include "harness/stats/table.h"
-#include "harness/submit/run_program.h"
 #include "reports/select.h"
 #include "schema/store.h"
 
@@ -53,20 +53,6 @@ Status check_name(const std::string& option, const std::string& name) {
                "a number, a commit or a tag: letters, digits and . _ - / ~ ^ @ +"};
 }
 
-Result<std::string> shell(const std::string& command) {
-  submit::ProgramRun run;
-  run.argv = {"/bin/sh", "-c", command};
-  run.time_limit = std::chrono::hours(6);
-  run.max_output_bytes = 4U << 20U;
-  auto end = submit::run_program(run);
-  if (!end) return std::move(end).error();
-  if (end->exit_status == 0) return std::move(end->out);
-  constexpr std::size_t kTail = 500;
-  const std::string tail = end->err.size() > kTail ? end->err.substr(end->err.size() - kTail) : end->err;
-  return Error{ErrorKind::kMachine, command, fmt::format("exited {}: {}", end->exit_status, tail),
-               "run it by hand; capbench goes on with what it has when it is started again"};
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -100,7 +86,7 @@ std::optional<Number> number_of(const std::string& name) {
 Result<std::vector<std::string>> list_builds(const FindOptions& options) {
   std::vector<std::string> builds = {options.good};
   if (!options.list_command.empty()) {
-    auto text = shell(with_names(options.list_command, {{"good", options.good}, {"bad", options.bad}}));
+    auto text = output_of(with_names(options.list_command, {{"good", options.good}, {"bad", options.bad}}));
     if (!text) return std::move(text).error();
     for (std::string& line : lines_of(*text)) {
       if (line != options.good) builds.push_back(std::move(line));
@@ -174,7 +160,7 @@ class Search {
 
   Result<std::string> make(const std::string& build) {
     tell(fmt::format("making build {}\n", build));
-    auto text = shell(with_names(options_.build_command, {{"build", build}}));
+    auto text = output_of(with_names(options_.build_command, {{"build", build}}));
     if (!text) return std::move(text).error();
     const std::vector<std::string> lines = lines_of(*text);
     std::error_code error;

@@ -18,10 +18,10 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "harness/cli/command.h"
+#include "harness/cli/shell_command.h"
 #include "harness/runner/progress.h"
 #include "harness/runner/run.h"
 #include "harness/runner/stop_signal.h"
-#include "harness/submit/run_program.h"
 #include "harness/watch/build_list.h"
 #include "reports/history.h"
 #include "reports/regressions.h"
@@ -40,21 +40,6 @@ struct Options {
   std::string baseline = "previous";
   bool quiet = false;
 };
-
-// What the command prints. It may have to fetch or compile first, so its limit is long.
-Result<std::string> output_of(const std::string& command) {
-  submit::ProgramRun run;
-  run.argv = {"/bin/sh", "-c", command};
-  run.time_limit = std::chrono::hours(6);
-  run.max_output_bytes = 4U << 20U;
-  auto end = submit::run_program(run);
-  if (!end) return std::move(end).error();
-  if (end->exit_status == 0) return std::move(end->out);
-  constexpr std::size_t kTail = 500;
-  const std::string tail = end->err.size() > kTail ? end->err.substr(end->err.size() - kTail) : end->err;
-  return Error{ErrorKind::kMachine, "--builds " + command, fmt::format("exited {}: {}", end->exit_status, tail),
-               "run it by hand; what was measured before stays"};
-}
 
 // Held while it lives. Nothing if another process has it.
 Result<std::optional<Fd>> only_one(const fs::path& path) {
