@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/digest.h"
 #include "reports/read_speedup.h"
 #include "reports/site/html.h"
 #include "reports/site/pages.h"
@@ -173,6 +174,7 @@ TEST_F(SiteTest, ForeignTextIsEscapedOnEveryPage) {
       trial.environment_set = {kEvil};
       trial.flags = {kEvil};
       trial.status = "ok";
+      trial.stdout_sha256 = trial.stderr_sha256 = sha256(kEvil);
       // Names are a trial's keys, so each has a letter of its own.
       char letter = 'a';
       for (schema::ResultRecord& result : trial.results) {
