@@ -8,8 +8,8 @@
 
 namespace capbench::cli {
 
-// What /bin/sh prints when it runs `command`, at most 4 MiB. It may have to fetch or compile first, so it has six hours.
-// Another exit status than 0 is an error (kMachine) with the end of what it said on its standard error.
+// What /bin/sh prints when it runs `command`, at most 4 MiB. It may have to fetch or compile first, so it has six
+// hours. Another exit status than 0 is an error (kMachine) with the end of what it said on its standard error.
 Result<std::string> output_of(const std::string& command);
 
 }  // namespace capbench::cli
