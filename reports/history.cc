@@ -326,33 +326,42 @@ struct Place {
   std::string system;    // "Debian GNU/Linux 12, 6.1.0"
 };
 
-// A process that ends soon may be gone before the libraries it mapped were seen. Of trials of one executable in one
-// environment with the same arguments, what some show and none contradicts holds for all.
+// What some of these settings show and none contradicts holds for all.
+void share(const std::vector<Setting*>& settings, Setting::Parts Setting::*part) {
+  std::map<std::string, std::set<std::string>> seen;
+  for (const Setting* setting : settings) {
+    for (const auto& [name, value] : setting->*part) seen[name].insert(value);
+  }
+  for (Setting* setting : settings) {
+    for (const auto& [name, values] : seen) {
+      if (values.size() == 1) (setting->*part).try_emplace(name, *values.begin());
+    }
+  }
+}
+
+// A process that ends soon may be gone before the libraries it mapped were seen, so trials of one executable in one
+// environment with the same arguments tell of each other. Whether a build needs a library of the system is a matter of
+// the build: builds in one environment differ in their system only if they loaded different files of one name.
 void fill_unseen(const Rows& rows, std::vector<Place>& places) {
-  using Same = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::string>;
-  std::map<Same, std::vector<Setting*>> groups;
+  using Same = std::tuple<std::uint32_t, std::uint32_t, std::string, std::string>;
+  std::map<Same, std::vector<Setting*>> by_executable;
+  std::map<Same, std::vector<Setting*>> by_environment;
   for (const auto& [origin, number] : rows.origins) {
+    Setting& setting = places[number].setting;
     std::string executable;
-    for (const auto& [name, digest] : places[number].setting.build) {
+    for (const auto& [name, digest] : setting.build) {
       if (name.starts_with("executable ")) executable = digest;
     }
     if (executable.empty()) continue;
-    const Same same{origin.environment, origin.argv, origin.variables, origin.image, origin.guest, executable};
-    groups[same].push_back(&places[number].setting);
+    const std::string treatment = digest_of({&setting.treatment});
+    by_executable[{origin.environment, origin.guest, treatment, executable}].push_back(&setting);
+    by_environment[{origin.environment, origin.guest, treatment, ""}].push_back(&setting);
   }
-  for (auto& [same, settings] : groups) {
-    for (Setting::Parts Setting::*part : {&Setting::build, &Setting::system}) {
-      std::map<std::string, std::set<std::string>> seen;
-      for (const Setting* setting : settings) {
-        for (const auto& [name, value] : setting->*part) seen[name].insert(value);
-      }
-      for (Setting* setting : settings) {
-        for (const auto& [name, values] : seen) {
-          if (values.size() == 1) (setting->*part).try_emplace(name, *values.begin());
-        }
-      }
-    }
+  for (const auto& [same, settings] : by_executable) {
+    share(settings, &Setting::build);
+    share(settings, &Setting::system);
   }
+  for (const auto& [same, settings] : by_environment) share(settings, &Setting::system);
 }
 
 Result<std::vector<Place>> resolve(schema::Store& store, const Rows& rows, Axis axis) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -43,6 +44,7 @@ struct Build {
   std::string arm = "stock";
   double spread = 0.002;
   bool libraries_seen = true;
+  std::vector<std::pair<std::string, std::string>> system_libraries;  // name, content
 };
 
 class Made : public ::testing::Test {
@@ -59,6 +61,9 @@ class Made : public ::testing::Test {
     }
     if (!build.libraries_seen) {
       std::erase_if(setting.closure.members, [](const auto& member) { return member.role == "library"; });
+    }
+    for (const auto& [name, content] : build.system_libraries) {
+      setting.closure.members.push_back({"library", {sha256(content), 1, name}, "/usr/lib/" + name});
     }
     setting.closure.id = schema::closure_id(setting.closure);
     setting.run.started_at = fmt::format("2026-{:02}-{:02}T04:25:07.123Z", 1 + day_ / 28, 1 + day_ % 28);
@@ -175,6 +180,23 @@ TEST_F(Made, LibrariesThatWereNotSeenMakeNoOtherBuild) {
   ASSERT_EQ(builds.size(), 1U);
   ASSERT_EQ(builds[0].points.size(), 1U);
   EXPECT_EQ(builds[0].points[0].n_trials, 6U);
+}
+
+TEST_F(Made, WhetherABuildNeedsASystemLibraryIsAMatterOfTheBuild) {
+  add({.number = 10, .system_libraries = {{"libc.so.6", "2.36"}}});
+  add({.number = 11, .libraries_seen = false});
+  add({.number = 12, .system_libraries = {{"libc.so.6", "2.36"}, {"libcurl.so.4", "7.88"}}});
+  const std::vector<Series> comparable = history();
+  ASSERT_EQ(comparable.size(), 1U);
+  EXPECT_EQ(comparable[0].points.size(), 3U);
+
+  add({.number = 13, .system_libraries = {{"libc.so.6", "2.37"}}});
+  const std::vector<Series> builds = history();
+  const auto newest = std::find_if(builds.begin(), builds.end(), [](const Series& series) {
+    return std::any_of(series.points.begin(), series.points.end(), [](const auto& p) { return p.build_number == 13; });
+  });
+  ASSERT_NE(newest, builds.end());
+  EXPECT_EQ(newest->points.size(), 1U);
 }
 
 TEST_F(Made, CheckSaysWhatHowMuchAndSinceWhen) {
