@@ -44,7 +44,7 @@ struct Build {
   std::string arm = "stock";
   double spread = 0.002;
   bool libraries_seen = true;
-  std::vector<std::pair<std::string, std::string>> system_libraries;  // name, content
+  std::vector<std::pair<std::string, std::string>> system_libraries = {};  // name, content
 };
 
 class Made : public ::testing::Test {
