@@ -162,6 +162,12 @@ TEST(Injection, EveryArmHasItsVariables) {
                        {"VK_INSTANCE_LAYERS", "VK_LAYER_CAPBENCH_capshim:VK_LAYER_CAPBENCH_capshim_guest"}}));
 }
 
+TEST(Injection, AFolderThatIsNotKnownYetIsNamedAsItIs) {
+  const auto variables = layer_environment("<sent>", {.guest = false, .shim = true});
+  ASSERT_TRUE(variables.ok());
+  EXPECT_EQ(variables->at("VK_LAYER_PATH"), "<sent>/VkLayer_capshim.json");
+}
+
 TEST(Injection, AFolderThatCannotBeNamedIsAnError) {
   for (const char* folder : {"", "layers", "/opt/a:b"}) {
     const auto variables = layer_environment(folder, {.guest = false, .shim = true});

@@ -49,7 +49,8 @@ struct LayerRoles {
 //
 // Set them on the process itself, not on a shell before it. Programs that are setuid, or have file capabilities, drop
 // VK_LAYER_PATH without a word: only the layer's own line (shim/common/banner.h) shows that it is there. Errors: a
-// folder that is not absolute, or has ':' in its name (the list's separator).
+// folder that is not absolute, or has ':' in its name (the list's separator). A place to be filled in, as a plan names
+// it ("<shim>"), is taken as it is.
 Result<std::map<std::string, std::string>> layer_environment(const std::filesystem::path& folder, LayerRoles roles);
 
 }  // namespace capbench::shim::vulkan
