@@ -155,6 +155,10 @@ void compare_cells(std::vector<ComparedCell>& cells, const std::vector<std::pair
   }
 }
 
+const Setting& setting_of(const Measurements& measurements, const SeriesPoint& point) {
+  return measurements.settings[measurements.launches[measurements.all[point.places.front()].launch].origin];
+}
+
 Error unknown_side(const std::string& name, const std::vector<std::pair<Place, std::string>>& places) {
   constexpr std::size_t kMost = 4;
   std::string known;
@@ -170,12 +174,13 @@ Error unknown_side(const std::string& name, const std::vector<std::pair<Place, s
 }  // namespace
 
 Result<CompareReport> read_compare(schema::Store& store, const std::string& suite, const CompareSides& sides) {
-  HistoryFilter filter;
-  filter.axis = Axis::kRuns;
+  schema::Store* const stores[] = {&store};
+  MeasurementFilter filter;
   filter.suite = suite;
-  auto history = read_history(store, filter);
-  if (!history) return std::move(history).error();
-  const auto places = places_of(*history);
+  auto measurements = read_measurements(stores, filter);
+  if (!measurements) return std::move(measurements).error();
+  const std::vector<Series> history = history_of(*measurements, Axis::kRuns, false, {});
+  const auto places = places_of(history);
   CompareReport report;
   report.sides = sides;
   if (sides.base.empty() != sides.other.empty()) {
@@ -184,7 +189,7 @@ Result<CompareReport> read_compare(schema::Store& store, const std::string& suit
   }
   const bool chosen = sides.base.empty();
   for (const std::string* name : {&sides.base, &sides.other}) {
-    const bool known = chosen || std::any_of(history->begin(), history->end(), [&](const Series& series) {
+    const bool known = chosen || std::any_of(history.begin(), history.end(), [&](const Series& series) {
                          return std::any_of(series.points.begin(), series.points.end(),
                                             [&](const SeriesPoint& point) { return is_named(series, point, *name); });
                        });
@@ -200,13 +205,14 @@ Result<CompareReport> read_compare(schema::Store& store, const std::string& suit
       return place < places.size() && place_of(series, point) == places[place].first;
     };
   };
-  std::map<SeriesKey, Half> base = halves_of(*history, belongs(1, sides.base));
-  std::map<SeriesKey, Half> other = halves_of(*history, belongs(0, sides.other));
+  std::map<SeriesKey, Half> base = halves_of(history, belongs(1, sides.base));
+  std::map<SeriesKey, Half> other = halves_of(history, belongs(0, sides.other));
   std::set<SeriesKey> keys;
   for (const auto& [key, half] : base) keys.insert(key);
   for (const auto& [key, half] : other) keys.insert(key);
   std::vector<std::pair<Half, Half>> halves;
   std::set<std::string> different;
+  std::set<std::pair<Setting, Setting>> seen;
   for (const SeriesKey& key : keys) {
     ComparedCell cell;
     const Half& a = base[key];
@@ -216,9 +222,12 @@ Result<CompareReport> read_compare(schema::Store& store, const std::string& suit
     cell.key = (a.series != nullptr ? a : b).series->key;
     if (cell.base && cell.other) {
       report.same_machine = report.same_machine && cell.base->machine_id == cell.other->machine_id;
-      auto found = differences_between(store, *a.points.back(), *b.points.back());
-      if (!found) return std::move(found).error();
-      different.insert(found->begin(), found->end());
+      const Setting& before = setting_of(*measurements, *a.points.back());
+      const Setting& after = setting_of(*measurements, *b.points.back());
+      if (seen.emplace(before, after).second) {
+        const auto found = differences(before, after, measurements->parts, measurements->texts);
+        different.insert(found.begin(), found.end());
+      }
     }
     report.cells.push_back(std::move(cell));
     halves.emplace_back(a, b);

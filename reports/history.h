@@ -13,7 +13,7 @@
 //                                                     libraries of its own
 //   runs     every trial of one run                   nothing                                          time
 //
-// Thread-safe as far as the store is: one thread at a time.
+// Everything here but the reading is a pure function of Measurements.
 #ifndef CAPBENCH_REPORTS_HISTORY_H_
 #define CAPBENCH_REPORTS_HISTORY_H_
 
@@ -21,6 +21,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +31,7 @@
 #include "base/result.h"
 #include "harness/stats/summary.h"
 #include "reports/estimates.h"
+#include "reports/measurements.h"
 #include "schema/store.h"
 
 namespace capbench::reports {
@@ -39,30 +42,10 @@ enum class Axis { kBuilds, kSystems, kRuns };
 std::string_view axis_name(Axis axis);
 std::optional<Axis> axis_of(std::string_view name);
 
-// Empty members do not restrict.
-struct HistoryFilter {
+struct HistoryFilter : MeasurementFilter {
   Axis axis = Axis::kBuilds;
-  std::string suite;  // name or id
-  std::string machine_id;
-  std::string model;
-  std::string test;
-  std::string arm;
-};
-
-struct SeriesKey {
-  std::string suite;  // its name: what ran is compared by content, so versions of a suite share a series
-  std::string machine;
-  std::string machine_id;
-  std::string device;  // "NVIDIA H200"; empty if unknown
-  std::string model;
-  std::string model_kind;  // "real" or "twin"
-  std::string workload;
-  std::string arm;
-  std::string mode;
-  std::string guest;  // "vm", "stand-in", or empty
-  std::string test;
-
-  auto operator<=>(const SeriesKey&) const = default;  // NOLINT(modernize-use-nullptr)
+  // Without them points have neither an interval nor `different`, which take longer than all the rest.
+  bool details = true;
 };
 
 struct SeriesPoint {
@@ -76,6 +59,7 @@ struct SeriesPoint {
   std::string environment_id;
   std::string closure_id;
   std::vector<std::string> trial_ids;  // in order of time
+  std::vector<std::uint32_t> places;   // the same in Measurements::all
   std::vector<stats::Trial> trials;    // one sample each, the trial's median; of a single trial, its samples
   std::size_t n_trials = 0;
   std::size_t n_samples = 0;
@@ -114,8 +98,29 @@ struct Series {
   std::string margin_why;  // "95 % of 120 A/A pairs ... differ by at most 1.3 %"; empty: there was no pair
 };
 
+// What people decided of changes, by id.
+class Decisions {
+ public:
+  void add(const std::vector<schema::TriageRecord>& decisions);  // the latest first
+  const schema::TriageRecord* find(const std::string& id) const;
+  // Whether any is about a series of that setting.
+  bool knows(const std::string& setting) const { return settings_.contains(setting); }
+
+ private:
+  std::map<std::string, schema::TriageRecord> by_id_;
+  std::set<std::string> settings_;
+};
+// Of several stores the latest.
+Result<Decisions> read_decisions(std::span<schema::Store* const> stores);
+
+// The settings of one key, the newest first. `digests` is of the same measurements.
+std::vector<Series> series_of(const Measurements& measurements, std::size_t key, Axis axis, bool details,
+                              const Decisions& decisions, PartsDigests& digests);
+
 // By key, newest setting first. Errors are the store's.
 Result<std::vector<Series>> read_history(schema::Store& store, const HistoryFilter& filter = {});
+// Of measurements that are there already, on as many threads as there are cores.
+std::vector<Series> history_of(const Measurements& measurements, Axis axis, bool details, const Decisions& decisions);
 
 // Canonical JSON of what a change is about; its digest is the change's id. The points before and after go into it by
 // their identity, so the id stays while other builds are measured, and changes if one is measured between the two.
@@ -124,10 +129,6 @@ std::string regression_subject(const Series& series, std::size_t index);
 // Whether a revision names the point: a build number ("4321", "b4321"), the beginning of its commit (4 digits or more)
 // or its label.
 bool names_point(const SeriesPoint& point, const std::string& revision);
-
-// What ran and where, from one point to the other: files and facts by name, as SeriesPoint::different.
-Result<std::vector<std::string>> differences_between(schema::Store& store, const SeriesPoint& from,
-                                                     const SeriesPoint& to);
 
 // "0ad4a86 (4321)" and such: what llama.cpp's tools print of themselves.
 struct BuildName {

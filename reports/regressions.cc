@@ -424,12 +424,11 @@ Result<std::string> find_regression(schema::Store& store, const std::string& id_
   for (const schema::TriageRecord& decision : *decided) {
     if (decision.regression_id.starts_with(id_or_prefix)) found[decision.regression_id] = decision.subject;
   }
+  schema::Store* const stores[] = {&store};
+  const auto measurements = read_measurements(stores);
+  if (!measurements) return measurements.error();
   for (const Axis axis : {Axis::kBuilds, Axis::kSystems, Axis::kRuns}) {
-    HistoryFilter filter;
-    filter.axis = axis;
-    auto history = read_history(store, filter);
-    if (!history) return std::move(history).error();
-    for (const Series& series : *history) {
+    for (const Series& series : history_of(*measurements, axis, false, {})) {
       for (std::size_t i = 1; i < series.points.size(); ++i) {
         std::string subject = regression_subject(series, i);
         std::string id = sha256(subject);

@@ -1,48 +1,136 @@
-// Store::each_measurement: results by the million, without a record for each.
+// Store::scan: trials and results by the million, without a record for each. Three queries along their tables and small
+// tables looked up here: a join of a million rows by ids of 64 digits takes longer than all of it.
+#include "schema/measurements.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include "schema/store_state.h"
 
 namespace capbench::schema {
+namespace {
 
-Status Store::each_measurement(const TrialFilter& filter, const std::function<Status(const MeasurementRow&)>& take) {
-  return state_->connection.reading([&](Database& database) -> Status {
-    std::string sql =
-        "SELECT t.id, t.run_id, s.name, t.suite_id, coalesce(e.machine_id, u.machine_id), coalesce(e.machine_label, "
-        "''), "
-        "t.environment_id, t.closure_id, t.argv, t.environment_set, t.image, t.arm, t.mode, t.guest, t.workload, "
-        "t.model, t.model_kind, t.started_at, r.test, r.build, r.backends, r.cpu_info, r.gpu_info, r.fields, "
-        "r.samples_ns, "
-        "r.n_prompt + r.n_gen, r.median_ts "
-        // CROSS JOIN keeps the order of the loops: results are found by their trial.
-        "FROM trial AS t CROSS JOIN result AS r ON r.trial_id = t.id JOIN suite AS s ON s.id = t.suite_id "
-        "JOIN run AS u ON u.id = t.run_id LEFT JOIN environment AS e ON e.id = t.environment_id "
-        "WHERE t.status = 'ok' AND t.treatment <> 'invalid' AND t.block >= 0 AND r.samples_ns <> '[]' "
-        "AND r.median_ts > 0 AND NOT EXISTS (SELECT 1 FROM trial AS later WHERE later.run_id = t.run_id "
-        "AND later.arm = t.arm AND later.workload = t.workload AND later.model = t.model AND later.block = t.block "
-        "AND later.attempt > t.attempt)";
-    if (!filter.suite.empty()) sql += " AND (s.id = ?1 OR s.name = ?1)";
-    if (!filter.run_id.empty()) sql += filter.suite.empty() ? " AND t.run_id = ?1" : " AND t.run_id = ?2";
-    Result<Statement> rows = database.prepare(sql);
-    if (!rows) return rows.error();
-    if (!filter.suite.empty()) rows->bind(filter.suite);
-    if (!filter.run_id.empty()) rows->bind(filter.run_id);
-    for (;;) {
-      const Result<bool> row = rows->step();
-      if (!row) return row.error();
-      if (!*row) return {};
-      MeasurementRow m;
-      int c = 0;
-      for (std::string_view* text :
-           {&m.trial_id,       &m.run_id,     &m.suite,    &m.suite_id,        &m.machine_id, &m.machine_label,
-            &m.environment_id, &m.closure_id, &m.argv,     &m.environment_set, &m.image,      &m.arm,
-            &m.mode,           &m.guest,      &m.workload, &m.model,           &m.model_kind, &m.started_at,
-            &m.test,           &m.build,      &m.backends, &m.cpu_info,        &m.gpu_info,   &m.fields,
-            &m.samples_ns}) {
-        *text = rows->bytes(c++);
-      }
-      m.tokens = rows->integer(c++);
-      m.median_ts = rows->real(c++);
-      if (Status status = take(m); !status) return status;
+using Names = std::unordered_map<std::string, std::vector<std::string>>;
+
+// Calls take(row) for each row of a query; `suite` is bound twice where the query restricts.
+template <class Take>
+Status each(Database& database, const std::string& sql, const std::string& suite, const Take& take) {
+  Result<Statement> rows = database.prepare(sql);
+  if (!rows) return std::move(rows).error();
+  if (!suite.empty()) rows->bind(suite).bind(suite);
+  rows->expect_many();
+  for (;;) {
+    const Result<bool> row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    if (Status status = take(*rows); !status) return status;
+  }
+}
+
+// A table's rows by their first column.
+Result<Names> table_of(Database& database, const std::string& sql, int columns) {
+  Names names;
+  Status status = each(database, sql, "", [&](const Statement& row) -> Status {
+    std::vector<std::string>& values = names[row.text(0)];
+    for (int c = 1; c < columns; ++c) values.push_back(row.text(c));
+    return {};
+  });
+  if (!status) return std::move(status).error();
+  return names;
+}
+
+std::string only(const TrialFilter& filter, const char* column) {
+  if (filter.suite.empty()) return "";
+  return std::string(" WHERE ") + column + " IN (SELECT id FROM suite WHERE id = ? OR name = ?)";
+}
+
+Status scan_trials(Database& database, const TrialFilter& filter, const MeasurementSink& sink) {
+  Result<Names> suites = table_of(database, "SELECT id, name FROM suite", 2);
+  if (!suites) return std::move(suites).error();
+  Result<Names> runs = table_of(database, "SELECT id, machine_id FROM run", 2);
+  if (!runs) return std::move(runs).error();
+  Result<Names> environments = table_of(database, "SELECT id, machine_id, machine_label FROM environment", 3);
+  if (!environments) return std::move(environments).error();
+  std::string key;
+  const auto look_up = [&key](const Names& names, std::string_view id) -> const std::vector<std::string>* {
+    key = id;
+    const auto found = names.find(key);
+    return found == names.end() ? nullptr : &found->second;
+  };
+  const std::string sql =
+      "SELECT id, run_id, suite_id, environment_id, closure_id, arm, mode, guest, workload, model, model_kind, block, "
+      "attempt, status, reason, treatment, quality, started_at, argv, environment_set, image FROM trial";
+  return each(database, sql + only(filter, "suite_id"), filter.suite, [&](const Statement& row) -> Status {
+    TrialRow trial;
+    int c = 0;
+    for (std::string_view* text :
+         {&trial.id, &trial.run_id, &trial.suite_id, &trial.environment_id, &trial.closure_id, &trial.arm, &trial.mode,
+          &trial.guest, &trial.workload, &trial.model, &trial.model_kind}) {
+      *text = row.bytes(c++);
     }
+    trial.block = row.integer(c++);
+    trial.attempt = row.integer(c++);
+    for (std::string_view* text : {&trial.status, &trial.reason, &trial.treatment, &trial.quality, &trial.started_at,
+                                   &trial.argv, &trial.environment_set, &trial.image}) {
+      *text = row.bytes(c++);
+    }
+    if (const auto* suite = look_up(*suites, trial.suite_id)) trial.suite = suite->front();
+    if (const auto* run = look_up(*runs, trial.run_id)) trial.machine_id = run->front();
+    const auto* environment = trial.environment_id.empty() ? nullptr : look_up(*environments, trial.environment_id);
+    if (environment != nullptr) {
+      trial.machine_id = environment->at(0);
+      trial.machine_label = environment->at(1);
+    }
+    return sink.trial(trial);
+  });
+}
+
+Status scan_results(Database& database, const TrialFilter& filter, const MeasurementSink& sink) {
+  std::string sql =
+      "SELECT trial_id, ordinal, test, build, backends, cpu_info, gpu_info, coalesce(settings_id, 0), fields, "
+      "samples_ns, n_prompt + n_gen, median_ts FROM result";
+  if (!filter.suite.empty()) sql += " WHERE trial_id IN (SELECT id FROM trial" + only(filter, "suite_id") + ")";
+  return each(database, sql, filter.suite, [&](const Statement& row) -> Status {
+    ResultRow result;
+    result.trial_id = row.bytes(0);
+    result.ordinal = row.integer(1);
+    result.test = row.bytes(2);
+    result.build = row.bytes(3);
+    result.backends = row.bytes(4);
+    result.cpu_info = row.bytes(5);
+    result.gpu_info = row.bytes(6);
+    result.settings = row.integer(7);
+    result.fields = row.bytes(8);
+    result.samples_ns = row.bytes(9);
+    result.tokens = row.integer(10);
+    result.median_ts = row.real(11);
+    return sink.result(result);
+  });
+}
+
+}  // namespace
+
+Status Store::scan(const TrialFilter& filter, const MeasurementSink& sink) {
+  return state_->connection.reading([&](Database& database) -> Status {
+    if (sink.settings) {
+      Status status = each(database, "SELECT id, fields FROM printed_settings", "",
+                           [&](const Statement& row) -> Status { return sink.settings(row.integer(0), row.bytes(1)); });
+      if (!status) return status;
+    }
+    if (sink.trial) {
+      if (Status status = scan_trials(database, filter, sink); !status) return status;
+    }
+    if (sink.result) {
+      if (Status status = scan_results(database, filter, sink); !status) return status;
+    }
+    if (sink.member) {
+      const std::string sql = "SELECT closure_id, ordinal, role, name, sha256, path FROM closure_member";
+      return each(database, sql, "", [&](const Statement& row) -> Status {
+        return sink.member({row.bytes(0), row.integer(1), row.bytes(2), row.bytes(3), row.bytes(4), row.bytes(5)});
+      });
+    }
+    return {};
   });
 }
 

@@ -216,37 +216,6 @@ struct TriageRecord {
   std::string subject;  // JSON, canonical: what the regression is about
 };
 
-// One result of a trial that counts, lean enough for a million of them: the texts live until the next one.
-struct MeasurementRow {
-  std::string_view trial_id;
-  std::string_view run_id;
-  std::string_view suite;  // its name
-  std::string_view suite_id;
-  std::string_view machine_id;
-  std::string_view machine_label;
-  std::string_view environment_id;   // empty if unknown
-  std::string_view closure_id;       // likewise
-  std::string_view argv;             // JSON
-  std::string_view environment_set;  // JSON
-  std::string_view image;            // JSON; empty if there was none
-  std::string_view arm;
-  std::string_view mode;
-  std::string_view guest;
-  std::string_view workload;
-  std::string_view model;
-  std::string_view model_kind;
-  std::string_view started_at;
-  std::string_view test;
-  std::string_view build;
-  std::string_view backends;
-  std::string_view cpu_info;
-  std::string_view gpu_info;
-  std::string_view fields;      // JSON; empty if unknown
-  std::string_view samples_ns;  // JSON
-  std::int64_t tokens = 0;      // that each sample took: n_prompt + n_gen
-  double median_ts = 0;
-};
-
 }  // namespace capbench::schema
 
 #endif  // CAPBENCH_SCHEMA_RECORDS_H_

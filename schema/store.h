@@ -24,6 +24,8 @@ enum class OpenMode {
   kReadOnly,  // must exist and be of a version this program reads; nothing is written
 };
 
+struct MeasurementSink;
+
 // Which trials. Empty members do not restrict.
 struct TrialFilter {
   std::string suite;  // a suite's name or id
@@ -132,9 +134,9 @@ class Store {
   // error.
   Status put_triage(const TriageRecord& decision);
   Result<std::vector<TriageRecord>> triage();  // every decision, by regression, then the latest first
-  // Every result with samples of the latest attempts that are ok, of a treatment that is not invalid, and no warm-up;
-  // by trial, then order of printing. The first error that `take` returns ends it.
-  Status each_measurement(const TrialFilter& filter, const std::function<Status(const MeasurementRow&)>& take);
+  // Trials and results by the million, without a record for each, in one consistent view. The first error that the sink
+  // returns ends it.
+  Status scan(const TrialFilter& filter, const MeasurementSink& sink);
 
   Result<std::vector<RunRecord>> runs(std::string_view suite_id);    // newest first; empty suite_id: all
   Result<std::vector<TrialView>> trials(const TrialFilter& filter);  // by run, position, attempt

@@ -4,24 +4,28 @@
 
 #include "base/digest.h"
 #include "schema/import_writer.h"
+#include "schema/measurements.h"
 #include "schema/store.h"
+#include "schema/test_postgres.h"
 #include "schema/test_records.h"
 
 namespace capbench::schema {
 namespace {
 
-using testing::Folder;
 using ::testing::HasSubstr;
 using testing::must;
+
+class Scan : public ::testing::TestWithParam<Backend> {};
+class Triage : public ::testing::TestWithParam<Backend> {};
 
 TriageRecord decision(const std::string& state, const std::string& at) {
   const std::string subject = R"({"test":"pp512"})";
   return {sha256(subject), at, state, "because", subject};
 }
 
-TEST(Triage, KeepsEveryDecisionAndTheLatestFirst) {
-  const Folder folder;
-  Store store = must(Store::open(folder / "a.db", OpenMode::kCreate));
+TEST_P(Triage, KeepsEveryDecisionAndTheLatestFirst) {
+  const testing::Place place(GetParam());
+  Store store = must(Store::open(place.path(), OpenMode::kCreate));
   ASSERT_TRUE(store.put_triage(decision("open", "2026-11-30T10:00:00.000Z")).ok());
   ASSERT_TRUE(store.put_triage(decision("fixed", "2026-11-30T12:00:00.000Z")).ok());
   ASSERT_TRUE(store.put_triage(decision("noise", "2026-11-30T11:00:00.000Z")).ok());
@@ -36,9 +40,9 @@ TEST(Triage, KeepsEveryDecisionAndTheLatestFirst) {
   EXPECT_EQ(must(store.triage())[0].set_at.size(), std::string("2026-11-30T11:00:00.000Z").size());
 }
 
-TEST(Triage, RefusesWhatItDoesNotKnow) {
-  const Folder folder;
-  Store store = must(Store::open(folder / "a.db", OpenMode::kCreate));
+TEST_P(Triage, RefusesWhatItDoesNotKnow) {
+  const testing::Place place(GetParam());
+  Store store = must(Store::open(place.path(), OpenMode::kCreate));
   EXPECT_THAT(to_string(store.put_triage(decision("wontfix", "")).error()),
               HasSubstr("open, acknowledged, fixed or noise"));
   TriageRecord wrong = decision("open", "");
@@ -46,9 +50,9 @@ TEST(Triage, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(to_string(store.put_triage(wrong).error()), HasSubstr("not the digest"));
 }
 
-TEST(Triage, MergingTwiceChangesNothing) {
-  const Folder folder;
-  Store store = must(Store::open(folder / "a.db", OpenMode::kCreate));
+TEST_P(Triage, MergingTwiceChangesNothing) {
+  const testing::Place place(GetParam());
+  Store store = must(Store::open(place.path(), OpenMode::kCreate));
   ASSERT_TRUE(store.put_triage(decision("open", "2026-11-30T10:00:00.000Z")).ok());
   for (int i = 0; i < 2; ++i) {
     auto writer = ImportWriter::begin(store);
@@ -60,9 +64,9 @@ TEST(Triage, MergingTwiceChangesNothing) {
   }
 }
 
-TEST(Measurements, AreTheLatestAttemptsThatCount) {
-  const Folder folder;
-  Store store = must(Store::open(folder / "a.db", OpenMode::kCreate));
+TEST_P(Scan, GivesEveryTrialResultAndFile) {
+  const testing::Place place(GetParam());
+  Store store = must(Store::open(place.path(), OpenMode::kCreate));
   const testing::Setting setting;
   ASSERT_TRUE(put(store, setting).ok());
   const auto put_one = [&](std::int64_t block, std::int64_t attempt, const std::string& status,
@@ -82,36 +86,50 @@ TEST(Measurements, AreTheLatestAttemptsThatCount) {
   put_one(2, 1, "failed", "proven");
   put_one(3, 1, "ok", "invalid");
   put_one(-1, 1, "ok", "proven");  // a warm-up
-  std::size_t rows = 0;
-  const Status read = store.each_measurement({}, [&](const MeasurementRow& row) -> Status {
-    ++rows;
+  std::size_t trials = 0;
+  std::size_t results = 0;
+  std::size_t members = 0;
+  MeasurementSink sink;
+  sink.trial = [&](const TrialRow& row) -> Status {
+    ++trials;
     EXPECT_EQ(row.suite, setting.suite.name);
     EXPECT_EQ(row.machine_id, setting.environment.machine_id);
     EXPECT_EQ(row.closure_id, setting.closure.id);
+    return {};
+  };
+  sink.result = [&](const ResultRow& row) -> Status {
+    ++results;
     EXPECT_EQ(row.tokens, row.test == "pp512" ? 512 : 128);
     EXPECT_GT(row.median_ts, 0);
     EXPECT_EQ(row.build, "0ad4a86 (1)");
     EXPECT_TRUE(row.samples_ns.starts_with('['));
     return {};
-  });
+  };
+  sink.member = [&](const MemberRow& row) -> Status {
+    ++members;
+    EXPECT_EQ(row.closure_id, setting.closure.id);
+    return {};
+  };
+  const Status read = store.scan({}, sink);
   ASSERT_TRUE(read.ok()) << to_string(read.error());
-  EXPECT_EQ(rows, 4U);  // two trials, two tests each
+  EXPECT_EQ(trials, 6U);
+  EXPECT_EQ(results, 12U);  // two tests each
+  EXPECT_EQ(members, setting.closure.members.size());
   TrialFilter other;
   other.suite = "another";
-  rows = 0;
-  ASSERT_TRUE(store
-                  .each_measurement(other,
-                                    [&](const MeasurementRow&) -> Status {
-                                      ++rows;
-                                      return {};
-                                    })
-                  .ok());
-  EXPECT_EQ(rows, 0U);
-  const Status stopped = store.each_measurement({}, [](const MeasurementRow&) -> Status {
-    return Error{ErrorKind::kUsage, "enough", "", ""};
-  });
-  EXPECT_FALSE(stopped.ok());
+  trials = results = 0;
+  ASSERT_TRUE(store.scan(other, sink).ok());
+  EXPECT_EQ(trials, 0U);
+  EXPECT_EQ(results, 0U);
+  sink.result = [](const ResultRow&) -> Status { return Error{ErrorKind::kUsage, "enough", "", ""}; };
+  EXPECT_FALSE(store.scan({}, sink).ok());
 }
+
+INSTANTIATE_TEST_SUITE_P(Both, Scan, ::testing::ValuesIn(testing::backends()),
+                         [](const auto& one) { return testing::backend_name(one.param); });
+
+INSTANTIATE_TEST_SUITE_P(Both, Triage, ::testing::ValuesIn(testing::backends()),
+                         [](const auto& one) { return testing::backend_name(one.param); });
 
 }  // namespace
 }  // namespace capbench::schema

@@ -45,6 +45,7 @@ int check(const Options& options) {
   filter.model = options.model;
   filter.test = options.test;
   filter.arm = options.arm;
+  filter.details = false;
   auto history = reports::read_history(*store, filter);
   if (!history) return fail(history.error());
   if (history->empty()) {
