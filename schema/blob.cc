@@ -2,6 +2,8 @@
 
 #include <zstd.h>
 
+#include <memory>
+
 namespace capbench::schema {
 
 struct Compressor::State {
@@ -10,6 +12,9 @@ struct Compressor::State {
   };
   std::unique_ptr<ZSTD_CCtx, Free> context{ZSTD_createCCtx()};
   int level = kUsualLevel;
+  // Where a frame is written, with room for the largest so far: a frame is mostly a tenth of what it might become.
+  std::unique_ptr<char[]> scratch;
+  std::size_t capacity = 0;
 };
 
 Compressor::Compressor(int level) : state_(std::make_unique<State>()) {
@@ -24,12 +29,15 @@ Result<std::string> Compressor::compress(std::string_view raw) {
   }
   const Error no_memory{ErrorKind::kMachine, "raw output", "not enough memory to compress it", "free some memory"};
   if (!state_->context) return no_memory;
-  std::string frame(ZSTD_compressBound(raw.size()), '\0');
-  const std::size_t size =
-      ZSTD_compressCCtx(state_->context.get(), frame.data(), frame.size(), raw.data(), raw.size(), state_->level);
+  const std::size_t bound = ZSTD_compressBound(raw.size());
+  if (state_->capacity < bound) {
+    state_->scratch = std::make_unique_for_overwrite<char[]>(bound);
+    state_->capacity = bound;
+  }
+  const std::size_t size = ZSTD_compressCCtx(state_->context.get(), state_->scratch.get(), state_->capacity, raw.data(),
+                                             raw.size(), state_->level);
   if (ZSTD_isError(size) != 0) return no_memory;
-  frame.resize(size);
-  return frame;
+  return std::string(state_->scratch.get(), size);
 }
 
 Result<std::string> compress(std::string_view raw) {

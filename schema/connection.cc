@@ -16,10 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+fs::path beside(const fs::path& path, const char* suffix) {
+  fs::path file = path;
+  file += suffix;
+  return file;
+}
+
 fs::path wal_of(const fs::path& path) {
-  fs::path wal = path;
-  wal += "-wal";
-  return wal;
+  return beside(path, "-wal");
 }
 
 // -1 if there is none.
@@ -96,7 +100,10 @@ Result<Connection> Connection::open_for_writing(const fs::path& path, std::chron
   // Looked at before anything is changed: a foreign file stays as it is.
   const Result<Content> content = examine(database, migrations());
   if (!content) return content.error();
-  if (Status status = use_wal(database, patience); !status) return std::move(status).error();
+  const bool is_new = *content == Content::kEmpty;
+  if (!is_new) {
+    if (Status status = use_wal(database, patience); !status) return std::move(status).error();
+  }
   // Names are digests, so a trial touches pages all over the file: with SQLite's own 2 MB for them, a batch would read
   // and write each many times. What one part of a batch may have to undo stays in memory too.
   if (Status status = database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; "
@@ -107,19 +114,23 @@ Result<Connection> Connection::open_for_writing(const fs::path& path, std::chron
   if (*content != Content::kCurrent) {
     if (Status status = migrate(database, migrations()); !status) return std::move(status).error();
   }
-  return Connection(std::move(database), OpenMode::kCreate);
+  Connection connection(std::move(database), OpenMode::kCreate, patience);
+  connection.is_new_ = is_new;
+  return connection;
 }
 
 Result<Connection> Connection::open_for_reading(const fs::path& path, std::chrono::milliseconds patience) {
   if (Status status = check_kind(path, true); !status) return std::move(status).error();
   const bool wal_in_use = size_of(wal_of(path)) > 0;
+  // One that a killed program left says how to undo what it had half written.
+  const bool journal_in_use = size_of(beside(path, "-journal")) > 0;
   const Stamp before = stamp(path);
   Result<Database> opened = Database::open(path, Database::Access::kRead, patience);
   if (!opened) return opened.error();
   Result<Content> content = examine(*opened, migrations());
   const int code = opened->last_code();
   bool unlocked = false;
-  if (!content && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && !wal_in_use) {
+  if (!content && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && !wal_in_use && !journal_in_use) {
     // The folder is closed to this user, so SQLite cannot make its lock file. Everything is in the file itself.
     Result<Database> immutable = Database::open(path, Database::Access::kImmutable, patience);
     if (!immutable) return immutable.error();
@@ -128,7 +139,7 @@ Result<Connection> Connection::open_for_reading(const fs::path& path, std::chron
     unlocked = true;
   }
   if (!content) return content.error();
-  Connection connection(std::move(*opened), OpenMode::kReadOnly);
+  Connection connection(std::move(*opened), OpenMode::kReadOnly, patience);
   connection.tidy_ = !wal_in_use && !unlocked;
   if (unlocked) connection.unlocked_ = before;
   if (*content == Content::kEmpty) {
@@ -140,7 +151,7 @@ Result<Connection> Connection::open_for_reading(const fs::path& path, std::chron
     Result<Database> copy = connection.database_.copy_to_memory();
     if (!copy) return copy.error();
     if (Status status = migrate(*copy, migrations()); !status) return std::move(status).error();
-    return Connection(std::move(*copy), OpenMode::kReadOnly);
+    return Connection(std::move(*copy), OpenMode::kReadOnly, patience);
   }
   return connection;
 }
@@ -160,7 +171,15 @@ Result<Transaction> Connection::begin_write() {
   if (mode_ == OpenMode::kReadOnly) {
     return Error{ErrorKind::kUsage, database_.path().string(), "opened for reading only", "open it for writing"};
   }
+  if (is_new_ && !database_.in_transaction()) {
+    if (Status status = use_wal(database_, patience_); !status) return std::move(status).error();
+    is_new_ = false;
+  }
   return Transaction::begin(database_, Transaction::Kind::kWrite);
+}
+
+Result<Transaction> Connection::begin_import() {
+  return is_new_ ? Transaction::begin(database_, Transaction::Kind::kWrite) : begin_write();
 }
 
 Result<Transaction> Connection::begin_read() {

@@ -25,6 +25,10 @@ class Connection {
   Database& database() { return database_; }
   // An error if the store was opened for reading.
   Result<Transaction> begin_write();
+  // The same for a batch that may be most of what the store will hold. An SQLite store that this connection has made,
+  // with nothing but imports in it, keeps its rollback journal: what is appended to an empty file is then written once,
+  // where WAL writes it twice. Readers wait while it is committed, or all along once it outgrows the page cache.
+  Result<Transaction> begin_import();
   // One consistent view for the queries of one call.
   Result<Transaction> begin_read();
   // To be called when the reading is done: an error if somebody else wrote where locks could not be had.
@@ -49,13 +53,16 @@ class Connection {
     bool operator==(const Stamp&) const = default;
   };
 
-  Connection(Database database, OpenMode mode) : database_(std::move(database)), mode_(mode) {}
+  Connection(Database database, OpenMode mode, std::chrono::milliseconds patience)
+      : database_(std::move(database)), mode_(mode), patience_(patience) {}
   static Result<Connection> open_for_writing(const std::filesystem::path& path, std::chrono::milliseconds patience);
   static Result<Connection> open_for_reading(const std::filesystem::path& path, std::chrono::milliseconds patience);
   static Stamp stamp(const std::filesystem::path& path);
 
   Database database_;
   OpenMode mode_;
+  std::chrono::milliseconds patience_;
+  bool is_new_ = false;            // made by this connection, and still with a rollback journal
   bool tidy_ = false;              // side files that are there at the end are this connection's
   std::optional<Stamp> unlocked_;  // set if the file is read without locks: how it was
 };

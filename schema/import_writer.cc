@@ -27,7 +27,7 @@ ImportWriter& ImportWriter::operator=(ImportWriter&&) noexcept = default;
 ImportWriter::~ImportWriter() = default;
 
 Result<ImportWriter> ImportWriter::begin(Store& store) {
-  Result<Transaction> transaction = store.state_->connection.begin_write();
+  Result<Transaction> transaction = store.state_->connection.begin_import();
   if (!transaction) return std::move(transaction).error();
   return ImportWriter(
       std::make_unique<State>(State{store.state_->connection.database(), std::move(*transaction), {}, {}, {}}));

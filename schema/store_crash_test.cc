@@ -15,8 +15,10 @@
 #include <random>
 #include <set>
 
+#include "base/digest.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "schema/import_writer.h"
 #include "schema/migrations.h"
 #include "schema/sqlite.h"
 #include "schema/store.h"
@@ -101,6 +103,69 @@ TEST(StoreCrash, KilledWhileWritingLosesAtMostTheTrialInFlight) {
     next = count;
   }
   EXPECT_GE(interrupted, 8);  // many rounds did die among trials
+}
+
+// An import into a new store writes to the file itself, from when it outgrows the page cache.
+TEST(StoreCrash, AKilledFirstImportIsDoneOrNotBegun) {
+  constexpr std::int64_t kTrials = 40;
+  constexpr int kParts = 10;
+  const Setting setting;
+  std::mt19937_64 random(11);
+  std::string noise(2'000'000, '\0');  // does not compress, and ten of them are more than the cache
+  for (char& byte : noise) byte = static_cast<char>(random());
+  Sha256 digest;
+  for (int part = 0; part < kParts; ++part) digest.update(noise);
+  const SourceRecord source{digest.finish(), "llama-bench-jsonl", "rows.jsonl", kParts * noise.size(), {}};
+  int before = 0;
+  int after = 0;
+  for (int round = 0; round < 10; ++round) {
+    const Folder folder;
+    const fs::path path = folder / "results.db";
+    int pipe_fds[2];
+    ASSERT_EQ(::pipe2(pipe_fds, O_CLOEXEC), 0);
+    const Fd done(pipe_fds[0]);
+    const Fd say_done(pipe_fds[1]);
+    const bool is_let_finish = round >= 8;
+    const auto delay = static_cast<milliseconds::rep>(is_let_finish ? 0 : random() % 150'000);
+    kill_during(delay, is_let_finish ? done.get() : -1, [&] {
+      Result<Store> store = Store::open(path, OpenMode::kCreate);
+      if (!store) return;
+      Result<ImportWriter> writer = ImportWriter::begin(*store);
+      if (!writer || !writer->put_suite(setting.suite) || !writer->put_environment(setting.environment) ||
+          !writer->put_closure(setting.closure) || !writer->put_run(setting.run) || !writer->put_source(source)) {
+        return;
+      }
+      for (int part = 0; part < kParts; ++part) {
+        if (!writer->put_part(source.sha256, noise)) return;
+      }
+      for (std::int64_t block = 0; block < kTrials; ++block) {
+        const TrialRecord trial = testing::trial(setting, "imported", block);
+        if (!writer->put_trial(trial, testing::raw_stdout(block), testing::raw_stderr())) return;
+      }
+      static_cast<void>(writer->finish() && ::write(say_done.get(), "d", 1) == 1);
+    });
+    // Whoever reads first finds a whole store, or one that says that nothing is in it.
+    if (const Result<Store> reader = Store::open(path, OpenMode::kReadOnly); !reader) {
+      ASSERT_NE(reader.error().remedy.find("measure something first"), std::string::npos) << to_string(reader.error());
+    }
+    Store store = must(Store::open(path, OpenMode::kCreate));
+    const Status whole = store.check_integrity();
+    ASSERT_TRUE(whole.ok()) << to_string(whole.error());
+    const std::size_t trials = must(store.trials({})).size();
+    ASSERT_EQ(must(store.sources()).size(), trials == 0 ? 0U : 1U);
+    if (trials == 0) {
+      ++before;
+    } else {
+      ASSERT_EQ(trials, static_cast<std::size_t>(kTrials));
+      std::size_t kept = 0;
+      ASSERT_TRUE(store.source_bytes(source.sha256, [&](std::string_view part) { kept += part.size(); }).ok());
+      ASSERT_EQ(kept, source.size);
+      ++after;
+    }
+    ASSERT_TRUE(testing::put(store, setting).ok());  // and goes on from there
+  }
+  EXPECT_GT(before, 0);
+  EXPECT_GT(after, 0);
 }
 
 // A step that takes long enough to be killed inside: many tables, and rows moved into a new shape.
