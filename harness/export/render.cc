@@ -89,8 +89,10 @@ std::string impossible(const schema::StatedResultRecord& stated) {
   return "";
 }
 
-Origin origin_of(const schema::TrialRecord& trial) {
-  return {trial.id, trial.arm, trial.mode, trial.guest, trial.workload, trial.model, trial.model_kind, trial.block};
+Origin origin_of(const schema::TrialView& view) {
+  const schema::TrialRecord& trial = view.trial;
+  return {trial.id,    trial.arm,        trial.mode,      trial.guest, trial.workload,
+          trial.model, trial.model_kind, view.machine_id, trial.block};
 }
 
 std::string_view sql_type(FieldType type) {
@@ -122,8 +124,7 @@ ExportRows export_rows(std::span<const schema::TrialView> trials) {
     };
     for (const schema::ResultRecord& result : view.trial.results) {
       if (is_left_out(result)) continue;
-      all.rows.push_back(
-          {result, std::nullopt, std::nullopt, std::nullopt, view.trial.started_at, origin_of(view.trial)});
+      all.rows.push_back({result, std::nullopt, std::nullopt, std::nullopt, view.trial.started_at, origin_of(view)});
     }
     for (const schema::StatedResultRecord& stated : view.trial.stated) {
       if (is_left_out(stated)) continue;
@@ -141,7 +142,7 @@ ExportRows export_rows(std::span<const schema::TrialView> trials) {
       result.gpu_info = stated.gpu_info;
       result.fields = stated.fields;
       all.rows.push_back({std::move(result), stated.mean_ts, stated.stddev_ts, stated.repetitions,
-                          view.trial.started_at, origin_of(view.trial)});
+                          view.trial.started_at, origin_of(view)});
     }
   }
   return all;

@@ -3,7 +3,7 @@
 // Beside llama-bench's fields each row has those of harness/import/origin_fields.h. Averages and deviations are
 // computed from the samples by llama-bench's formulas (arithmetic mean of the rates, n-1); rows without samples give
 // what their source stated. Unknown fields are null (JSONL, SQL) or empty (CSV). Importing any of these gives the same
-// results back, samples, arms and modes included; Markdown keeps means of two decimals and no arms.
+// results back, samples, arms, modes and machines included; Markdown keeps means of two decimals and no arms.
 //
 // No export holds anything that a terminal or a spreadsheet would obey: what cannot be shown is \u and a number in
 // JSONL and U+FFFD elsewhere, and a text that a spreadsheet would compute has an apostrophe before it in CSV.
@@ -31,6 +31,7 @@ struct Origin {
   std::string workload;
   std::string model;
   std::string model_kind;
+  std::string machine;
   std::int64_t block = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace capbench::exports {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 template <class T>
@@ -29,21 +32,23 @@ T must(Result<T> result) {
 std::string line(const std::string& arm, const std::string& mode, const std::string& guest, int block, bool is_prompt,
                  const std::string& measured) {
   return fmt::format(
-      R"({{"build_commit":"0ad4a86","build_number":1,"cpu_info":"CPU X","gpu_info":"GPU Y","backends":"Vulkan",)"
+      R"({{"build_commit":"0ad4a86","build_number":1,"cpu_info":"CPU X","gpu_info":"{7}","backends":"Vulkan",)"
       R"("model_filename":"m.gguf","model_type":"llama 1B","n_threads":8,"capbench_arm":"{0}","capbench_mode":"{1}",)"
       R"("capbench_guest":"{2}","capbench_workload":"pp512+tg128","capbench_model":"tiny","capbench_model_kind":"twin",)"
-      R"("n_prompt":{4},"n_gen":{5},"n_depth":0,"test_time":"2026-11-30T01:02:03Z",{6},"capbench_trial":"{0}-{3}",)"
+      R"("capbench_machine":"0123456789abcdef","n_prompt":{4},"n_gen":{5},"n_depth":0,"test_time":"2026-11-30T01:02:03Z",{6},"capbench_trial":"{0}-{3}",)"
       R"("capbench_block":{3}}})"
       "\n",
-      arm, mode, guest, block, is_prompt ? 512 : 0, is_prompt ? 0 : 128, measured);
+      arm, mode, guest, block, is_prompt ? 512 : 0, is_prompt ? 0 : 128, measured,
+      guest.empty() ? "GPU Y" : "Paravirtual GPU");
 }
 
 std::vector<std::string> results_of(schema::Store& store) {
   std::vector<std::string> all;
   for (const schema::TrialView& view : must(store.trials({}))) {
     const schema::TrialRecord& t = view.trial;
-    const std::string trial = fmt::format("{} {} '{}' {} {} {} {} {} {}", t.arm, t.mode, t.guest, t.workload, t.model,
-                                          t.model_kind, t.block, t.treatment, view.machine_label);
+    const std::string trial =
+        fmt::format("{} {} '{}' {} {} {} {} {} {} ({})", t.arm, t.mode, t.guest, t.workload, t.model, t.model_kind,
+                    t.block, t.treatment, view.machine_label, view.machine_id);
     for (const auto& r : t.results) {
       all.push_back(fmt::format("{}: {} {} {}", trial, r.build, r.test, fmt::join(r.samples_ns, ",")));
     }
@@ -74,7 +79,7 @@ class RoundTripOfAStore : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(RoundTripOfAStore, KeepsArmsModesAndBlocks) {
+TEST_F(RoundTripOfAStore, KeepsArmsModesBlocksAndMachines) {
   std::string text;
   for (const int block : {0, 1, 3}) {
     text += line("bare", "bare-metal", "", block, true, fmt::format(R"("samples_ns":[{},900])", 1000 + block));
@@ -87,7 +92,10 @@ TEST_F(RoundTripOfAStore, KeepsArmsModesAndBlocks) {
   const std::vector<std::string> results = results_of(store);
   ASSERT_THAT(results, SizeIs(15));
   EXPECT_EQ(results[0],
-            "all on unlocked 'vm' pp512+tg128 tiny twin 0 unproven GPU Y, CPU X: 0ad4a86 (1) pp512 1100,1000");
+            "all on unlocked 'vm' pp512+tg128 tiny twin 0 unproven Paravirtual GPU, CPU X (0123456789abcdef): "
+            "0ad4a86 (1) pp512 1100,1000");
+  EXPECT_THAT(results, Contains(HasSubstr("bare bare-metal '' pp512+tg128 tiny twin 0 unproven GPU Y, CPU X "
+                                          "(0123456789abcdef)")));
   EXPECT_THAT(must(store.trials({})), SizeIs(9));
   const auto trials = must(store.trials({}));
   const std::vector<ExportRow> rows = export_rows(trials).rows;
@@ -105,6 +113,26 @@ TEST_F(RoundTripOfAStore, KeepsArmsModesAndBlocks) {
     schema::Store third = import("third-" + name, render_jsonl(last));
     EXPECT_EQ(results_of(third), results) << name;
   }
+}
+
+// As a store that was filled from foreign files names machines: by what their devices are called.
+TEST_F(RoundTripOfAStore, KeepsMachinesApartThatTheStoreToldApart) {
+  const auto row = [](const char* gpu) {
+    return fmt::format(R"({{"build_commit":"0ad4a86","gpu_info":"{}","n_prompt":512,"n_gen":0,"samples_ns":[1000]}})"
+                       "\n",
+                       gpu);
+  };
+  schema::Store store = import("two.jsonl", row("GPU Y") + row("GPU Z"));
+  const auto machines = [](schema::Store& of) {
+    std::set<std::string> ids;
+    for (const schema::TrialView& view : must(of.trials({}))) ids.insert(view.machine_id);
+    return ids;
+  };
+  ASSERT_THAT(machines(store), SizeIs(2));
+  const auto trials = must(store.trials({}));
+  schema::Store again = import("two-again.jsonl", render_jsonl(export_rows(trials).rows));
+  EXPECT_EQ(machines(again), machines(store));
+  EXPECT_TRUE(again.check_integrity().ok());
 }
 
 }  // namespace

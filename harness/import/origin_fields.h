@@ -16,6 +16,9 @@ inline constexpr std::string_view kOriginGuest = "capbench_guest";
 inline constexpr std::string_view kOriginWorkload = "capbench_workload";
 inline constexpr std::string_view kOriginModel = "capbench_model";
 inline constexpr std::string_view kOriginModelKind = "capbench_model_kind";
+// The store's name of the physical machine, a digest that says nothing else. A host and its guests share one, however
+// differently they name its devices.
+inline constexpr std::string_view kOriginMachine = "capbench_machine";
 
 // Of one trial. They stand at the end of a row.
 inline constexpr std::string_view kOriginTrial = "capbench_trial";

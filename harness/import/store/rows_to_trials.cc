@@ -108,6 +108,19 @@ std::string machine_label(const ImportedRow& row) {
   return result.cpu_info.empty() ? result.gpu_info : result.gpu_info + ", " + result.cpu_info;
 }
 
+// What a row says of where it was measured. `machine`: as an export names it; without one, the devices' names tell
+// machines apart.
+schema::EnvironmentRecord environment_of(const ImportedRow& row, const std::string& machine) {
+  json facts = {{"imported", true}, {"cpu", to_utf8(row.result.cpu_info)}, {"gpu", to_utf8(row.result.gpu_info)}};
+  if (!machine.empty()) facts["machine_id"] = machine;
+  schema::EnvironmentRecord environment;
+  environment.json = schema::canonical(facts);
+  environment.id = schema::environment_id(environment);
+  environment.machine_id = machine.empty() ? environment.id : machine;
+  environment.machine_label = to_utf8(machine_label(row));
+  return environment;
+}
+
 }  // namespace
 
 schema::SuiteRecord imported_suite(std::string_view kind) {
@@ -159,34 +172,33 @@ const RowsToTrials::Setting& RowsToTrials::setting_of(const ImportedRow& row) {
   setting.model_kind = exported(fields, kOriginModelKind) == "twin" ? "twin" : "real";
   setting.workload = first_of({exported(fields, kOriginWorkload), settings_text(fields), "default"});
   setting.is_exported = fields.is_object() && fields.contains(kOriginTrial);
-  schema::EnvironmentRecord environment;
-  environment.json = schema::canonical(
-      {{"imported", true}, {"cpu", to_utf8(row.result.cpu_info)}, {"gpu", to_utf8(row.result.gpu_info)}});
-  setting.environment_id = schema::environment_id(environment);
-  setting.machine_id = setting.environment_id;
+  const std::string machine = exported(fields, kOriginMachine);
+  const schema::EnvironmentRecord environment = environment_of(row, machine);
+  setting.environment_id = environment.id;
+  setting.machine_id = environment.machine_id;
   return *(last_setting_ = &settings_.emplace(std::move(said), std::move(setting)).first->second);
 }
 
-Result<RowsToTrials::Machine*> RowsToTrials::machine_of(const ImportedRow& row) {
-  const auto known = machines_.find(of_trial_.machine_id);
-  if (known != machines_.end()) return &known->second;
-  Machine machine;
-  machine.environment.id = of_trial_.environment_id;
-  machine.environment.machine_id = of_trial_.machine_id;
-  machine.environment.machine_label = to_utf8(machine_label(row));
-  machine.environment.json = schema::canonical(
-      {{"imported", true}, {"cpu", to_utf8(row.result.cpu_info)}, {"gpu", to_utf8(row.result.gpu_info)}});
-  machine.run.suite_id = suite_id_;
-  machine.run.machine_id = of_trial_.machine_id;
+Status RowsToTrials::put_environment(const ImportedRow& row) {
+  if (!environments_.insert(of_trial_.environment_id).second) return {};
+  const bool is_named = of_trial_.machine_id != of_trial_.environment_id;
+  return sink_.environment(environment_of(row, is_named ? of_trial_.machine_id : ""));
+}
+
+Result<schema::RunRecord*> RowsToTrials::run_of(const ImportedRow& row) {
+  const auto known = runs_.find(of_trial_.machine_id);
+  if (known != runs_.end()) return &known->second;
+  schema::RunRecord run;
+  run.suite_id = suite_id_;
+  run.machine_id = of_trial_.machine_id;
   // The same file gives the same run wherever it is imported; another file gives another.
-  machine.run.seed = std::stoull(source_.substr(0, 16), nullptr, 16);
-  machine.run.started_at = row.test_time;
-  machine.run.harness_version = harness_version_;
-  machine.run.state = "complete";
-  machine.run.id = schema::run_id(machine.run);
-  if (auto status = sink_.environment(machine.environment); !status) return std::move(status).error();
-  if (auto status = sink_.run(machine.run); !status) return std::move(status).error();
-  return &machines_.emplace(of_trial_.machine_id, std::move(machine)).first->second;
+  run.seed = std::stoull(source_.substr(0, 16), nullptr, 16);
+  run.started_at = row.test_time;
+  run.harness_version = harness_version_;
+  run.state = "complete";
+  run.id = schema::run_id(run);
+  if (auto status = sink_.run(run); !status) return std::move(status).error();
+  return &runs_.emplace(of_trial_.machine_id, std::move(run)).first->second;
 }
 
 std::int64_t RowsToTrials::block_of(const schema::TrialRecord& trial, std::optional<std::int64_t> wanted) {
@@ -213,10 +225,11 @@ Status RowsToTrials::take(ImportedRow& row) {
   if (!trial_) {
     of_trial_ = setting;
     name_of_trial_ = std::move(name);
-    auto machine = machine_of(row);
-    if (!machine) return std::move(machine).error();
+    if (auto status = put_environment(row); !status) return status;
+    auto run = run_of(row);
+    if (!run) return std::move(run).error();
     schema::TrialRecord trial;
-    trial.run_id = (*machine)->run.id;
+    trial.run_id = (*run)->id;
     trial.suite_id = suite_id_;
     trial.environment_id = setting.environment_id;
     trial.arm = setting.arm;
@@ -234,7 +247,7 @@ Status RowsToTrials::take(ImportedRow& row) {
     trial.started_at = row.test_time;
     trial.source_sha256 = source_;
     trial_ = std::move(trial);
-    ++(*machine)->run.planned_trials;
+    ++(*run)->planned_trials;
   }
   tests_.insert(row.result.test);
   for (std::string& flag : row.flags) {
@@ -261,8 +274,8 @@ Status RowsToTrials::flush() {
 
 Status RowsToTrials::finish() {
   if (auto status = flush(); !status) return status;
-  for (const auto& [id, machine] : machines_) {
-    if (auto status = sink_.run(machine.run); !status) return status;
+  for (const auto& [machine, run] : runs_) {
+    if (auto status = sink_.run(run); !status) return status;
   }
   return {};
 }

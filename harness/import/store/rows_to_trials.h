@@ -64,21 +64,19 @@ class RowsToTrials {
 
     bool operator==(const Setting&) const = default;
   };
-  struct Machine {
-    schema::EnvironmentRecord environment;
-    schema::RunRecord run;
-  };
 
   const Setting& setting_of(const ImportedRow& row);
   std::int64_t block_of(const schema::TrialRecord& trial, std::optional<std::int64_t> wanted);
-  Result<Machine*> machine_of(const ImportedRow& row);
+  Status put_environment(const ImportedRow& row);
+  Result<schema::RunRecord*> run_of(const ImportedRow& row);
   Status flush();
 
   std::string suite_id_;
   std::string source_;
   std::string harness_version_;
   TrialSink sink_;
-  std::map<std::string, Machine> machines_;            // by machine_id
+  std::set<std::string> environments_;                 // that were put, by id
+  std::map<std::string, schema::RunRecord> runs_;      // by machine_id
   std::unordered_map<std::string, Setting> settings_;  // by what the rows say of themselves before their measurement
   std::string last_said_;                              // of the row before, and how much of it are fields
   std::size_t last_told_ = 0;
