@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "schema/import_writer.h"
 #include "schema/records.h"
-#include "schema/sqlite.h"
+#include "schema/database.h"
 
 namespace capbench::schema {
 

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/file.h"
+#include "schema/address.h"
 #include "schema/migrations.h"
+#include "schema/sqlite.h"
 
 namespace capbench::schema {
 namespace {
@@ -73,7 +75,8 @@ Status use_wal(Database& database, std::chrono::milliseconds patience) {
     // slower.
     const Result<std::string> journal = database.text("PRAGMA journal_mode = WAL");
     if (journal) return {};
-    if (database.last_code() != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) return journal.error();
+    if (last_sqlite_code(database) != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline)
+      return journal.error();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
@@ -82,7 +85,29 @@ Status use_wal(Database& database, std::chrono::milliseconds patience) {
 
 Result<Connection> Connection::open(const fs::path& path, OpenMode mode, std::chrono::milliseconds patience) {
   if (path.empty()) return Error{ErrorKind::kUsage, "the store", "its path is empty", "name a file with --db"};
+  if (is_address(path.native())) return open_address(path, mode, patience);
   return mode == OpenMode::kCreate ? open_for_writing(path, patience) : open_for_reading(path, patience);
+}
+
+Result<Connection> Connection::open_address(const fs::path& address, OpenMode mode,
+                                            std::chrono::milliseconds patience) {
+  const bool writes = mode == OpenMode::kCreate;
+  Result<Database> database =
+      Database::open(address, writes ? Database::Access::kCreate : Database::Access::kRead, patience);
+  if (!database) return std::move(database).error();
+  const Result<Content> content = examine(*database, postgres_migrations());
+  if (!content) return content.error();
+  if (writes && *content != Content::kCurrent) {
+    if (Status status = migrate(*database, postgres_migrations()); !status) return std::move(status).error();
+  } else if (*content == Content::kEmpty) {
+    return Error{ErrorKind::kUsage, database->path().string(), "empty: nothing was stored yet",
+                 "measure something first (`capbench run SUITE --db ...`), or name another store with --db"};
+  } else if (*content == Content::kOlder) {
+    return Error{
+        ErrorKind::kUsage, database->path().string(), "of an older version of capbench",
+        "bring it up to date: open it once for writing, for instance with `capbench ingest` or `capbench serve`"};
+  }
+  return Connection(std::move(*database), mode, patience);
 }
 
 Result<Connection> Connection::open_for_writing(const fs::path& path, std::chrono::milliseconds patience) {
@@ -128,7 +153,7 @@ Result<Connection> Connection::open_for_reading(const fs::path& path, std::chron
   Result<Database> opened = Database::open(path, Database::Access::kRead, patience);
   if (!opened) return opened.error();
   Result<Content> content = examine(*opened, migrations());
-  const int code = opened->last_code();
+  const int code = last_sqlite_code(*opened);
   bool unlocked = false;
   if (!content && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && !wal_in_use && !journal_in_use) {
     // The folder is closed to this user, so SQLite cannot make its lock file. Everything is in the file itself.
@@ -167,7 +192,7 @@ Connection::~Connection() {
   if (database) static_cast<void>(database->integer("PRAGMA user_version"));
 }
 
-Result<Transaction> Connection::begin_write() {
+Result<Transaction> Connection::begin_write(Transaction::Kind kind) {
   if (mode_ == OpenMode::kReadOnly) {
     return Error{ErrorKind::kUsage, database_.path().string(), "opened for reading only", "open it for writing"};
   }
@@ -175,7 +200,7 @@ Result<Transaction> Connection::begin_write() {
     if (Status status = use_wal(database_, patience_); !status) return std::move(status).error();
     is_new_ = false;
   }
-  return Transaction::begin(database_, Transaction::Kind::kWrite);
+  return Transaction::begin(database_, kind);
 }
 
 Result<Transaction> Connection::begin_import() {

@@ -1,4 +1,4 @@
-// A store's file, opened: what it is has been checked, it has the current format, and it is left tidy. For this room
+// A store, opened: what it is has been checked, it has the current format, and it is left tidy. For this room
 // only.
 #ifndef CAPBENCH_SCHEMA_CONNECTION_H_
 #define CAPBENCH_SCHEMA_CONNECTION_H_
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "schema/sqlite.h"
+#include "schema/database.h"
 #include "schema/store.h"
 
 namespace capbench::schema {
@@ -24,7 +24,7 @@ class Connection {
 
   Database& database() { return database_; }
   // An error if the store was opened for reading.
-  Result<Transaction> begin_write();
+  Result<Transaction> begin_write(Transaction::Kind kind = Transaction::Kind::kWrite);
   // The same for a batch that may be most of what the store will hold. An SQLite store that this connection has made,
   // with nothing but imports in it, keeps its rollback journal: what is appended to an empty file is then written once,
   // where WAL writes it twice. Readers wait while it is committed, or all along once it outgrows the page cache.
@@ -57,6 +57,8 @@ class Connection {
       : database_(std::move(database)), mode_(mode), patience_(patience) {}
   static Result<Connection> open_for_writing(const std::filesystem::path& path, std::chrono::milliseconds patience);
   static Result<Connection> open_for_reading(const std::filesystem::path& path, std::chrono::milliseconds patience);
+  static Result<Connection> open_address(const std::filesystem::path& address, OpenMode mode,
+                                         std::chrono::milliseconds patience);
   static Stamp stamp(const std::filesystem::path& path);
 
   Database database_;

@@ -78,7 +78,9 @@ Status ImportWriter::put_quarantine(const QuarantineRecord& row) {
   if (!insert) return insert.error();
   std::int64_t& next = state_->quarantine[row.source_sha256];
   insert->bind(row.source_sha256).bind(next++).bind(row.line);
-  return insert->bind(to_utf8(row.reason)).bind(to_utf8(row.text)).run();
+  return insert->bind(free_text(state_->database, to_utf8(row.reason)))
+      .bind(free_text(state_->database, to_utf8(row.text)))
+      .run();
 }
 
 Status ImportWriter::put_raw(const PackedRaw& raw) {

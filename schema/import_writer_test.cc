@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "schema/database.h"
 #include "schema/identity.h"
-#include "schema/sqlite.h"
 #include "schema/store.h"
+#include "schema/test_postgres.h"
 #include "schema/test_records.h"
 
 namespace capbench::schema {
 namespace {
 
-using testing::Folder;
 using testing::must;
 using testing::Setting;
 
-class ImportTest : public ::testing::Test {
+class ImportTest : public ::testing::TestWithParam<Backend> {
  protected:
-  Folder folder_;
+  testing::Place place_{GetParam()};
   Setting setting_;
-  Store store_ = must(Store::open(folder_ / "results.db", OpenMode::kCreate));
+  Store store_ = must(Store::open(place_.path(), OpenMode::kCreate));
   const std::string bytes_ = "first part\nsecond part\n";
   const SourceRecord source_{sha256(bytes_), "llama-bench-json", "results.json", bytes_.size(), {"a note"}};
 
@@ -66,7 +66,7 @@ class ImportTest : public ::testing::Test {
   }
 };
 
-TEST_F(ImportTest, KeepsEverythingAndTheSecondTimeChangesNothing) {
+TEST_P(ImportTest, KeepsEverythingAndTheSecondTimeChangesNothing) {
   for (int round = 0; round < 2; ++round) {
     ImportWriter writer = must(ImportWriter::begin(store_));
     ASSERT_TRUE(put_all(writer).ok());
@@ -91,7 +91,7 @@ TEST_F(ImportTest, KeepsEverythingAndTheSecondTimeChangesNothing) {
   EXPECT_TRUE(store_.check_integrity().ok());
 }
 
-TEST_F(ImportTest, WithoutFinishNothingIsLeft) {
+TEST_P(ImportTest, WithoutFinishNothingIsLeft) {
   {
     ImportWriter writer = must(ImportWriter::begin(store_));
     ASSERT_TRUE(put_all(writer).ok());
@@ -100,7 +100,7 @@ TEST_F(ImportTest, WithoutFinishNothingIsLeft) {
   EXPECT_TRUE(must(store_.sources()).empty());
 }
 
-TEST_F(ImportTest, DamagedPartsAreNamed) {
+TEST_P(ImportTest, DamagedPartsAreNamed) {
   ImportWriter writer = must(ImportWriter::begin(store_));
   ASSERT_TRUE(writer.put_source(source_).ok());
   ASSERT_TRUE(writer.put_part(source_.sha256, "other bytes").ok());
@@ -110,7 +110,7 @@ TEST_F(ImportTest, DamagedPartsAreNamed) {
   EXPECT_NE(status.error().cause.find("another digest"), std::string::npos);
 }
 
-TEST_F(ImportTest, RefusesWhatIsNoNumberAndAMissingSource) {
+TEST_P(ImportTest, RefusesWhatIsNoNumberAndAMissingSource) {
   ImportWriter writer = must(ImportWriter::begin(store_));
   ASSERT_TRUE(put_all(writer).ok());
   TrialRecord wrong = imported(9);
@@ -123,7 +123,7 @@ TEST_F(ImportTest, RefusesWhatIsNoNumberAndAMissingSource) {
   EXPECT_NE(status.error().cause.find("source"), std::string::npos);
 }
 
-TEST_F(ImportTest, WarmUpTrialsAreKeptAndNotTheLatest) {
+TEST_P(ImportTest, WarmUpTrialsAreKeptAndNotTheLatest) {
   ASSERT_TRUE(testing::put(store_, setting_).ok());
   TrialRecord warm_up = testing::trial(setting_, "stock", 0);
   warm_up.block = -1;
@@ -132,7 +132,7 @@ TEST_F(ImportTest, WarmUpTrialsAreKeptAndNotTheLatest) {
   EXPECT_EQ(must(store_.trials({})).at(0).trial.block, -1);
 }
 
-TEST_F(ImportTest, QualityChecksComeBackAndConflictsAreRefused) {
+TEST_P(ImportTest, QualityChecksComeBackAndConflictsAreRefused) {
   ASSERT_TRUE(testing::put(store_, setting_).ok());
   QualityRecord check;
   check.run_id = setting_.run.id;
@@ -165,7 +165,7 @@ std::string printed(const std::string& settings, int depth) {
   return "{" + settings + ",\"n_prompt\":512,\"n_gen\":0,\"n_depth\":" + std::to_string(depth) + ",\"avg_ts\":1.5}";
 }
 
-TEST_F(ImportTest, WhatRowsPrintAlikeIsKeptOnceAndComesBackAsItWas) {
+TEST_P(ImportTest, WhatRowsPrintAlikeIsKeptOnceAndComesBackAsItWas) {
   const std::string settings = R"("build_commit":"0ad4a86","cpu_info":"a \"n_prompt\": b","n_batch":2048)";
   TrialRecord trial = imported(0);
   const ResultRecord first = trial.results.at(0);
@@ -199,21 +199,22 @@ TEST_F(ImportTest, WhatRowsPrintAlikeIsKeptOnceAndComesBackAsItWas) {
   }
   EXPECT_EQ(back, fields);
   EXPECT_TRUE(store_.check_integrity().ok());
-  Database database = must(Database::open(folder_ / "results.db", Database::Access::kRead, std::chrono::seconds(1)));
+  Database database = must(Database::open(place_.path(), Database::Access::kRead, std::chrono::seconds(1)));
   EXPECT_EQ(must(database.integer("SELECT count(*) FROM printed_settings WHERE fields LIKE '%0ad4a86%n_batch%'")), 1);
   EXPECT_EQ(must(database.integer("SELECT count(*) FROM printed_settings WHERE fields LIKE '%avg_ts%'")), 0);
   EXPECT_EQ(must(database.text("SELECT fields FROM printed_settings WHERE fields LIKE '%:1}'")), R"({"n_batch":1})");
   const std::string of_trial = " FROM llama_bench WHERE trial_id = '" + trial.id + "'";
-  EXPECT_EQ(
-      must(database.text("SELECT group_concat(coalesce(n_batch, '-') || ' ' || coalesce(n_depth, '-'))" + of_trial)),
-      "2048 0,2048 8,1 8,3 -,4 -,- -,- -,5 -,- -");
+  const std::string join(database.either("group_concat(", "string_agg("));
+  const std::string number = "coalesce(CAST(n_batch AS TEXT), '-') || ' ' || coalesce(CAST(n_depth AS TEXT), '-')";
+  EXPECT_EQ(must(database.text("SELECT " + join + number + ", ',')" + of_trial)),
+            "2048 0,2048 8,1 8,3 -,4 -,- -,- -,5 -,- -");
   EXPECT_EQ(must(database.text("SELECT DISTINCT cpu_info" + of_trial + " AND n_batch = 2048")), "a \"n_prompt\": b");
-  EXPECT_EQ(must(database.text("SELECT group_concat(quote(fields), '|') FROM printed_result WHERE trial_id = '" +
-                               trial.id + "' AND ordinal < 2")),
-            "'" + fields[0] + "'|'" + fields[1] + "'");
+  EXPECT_EQ(must(database.text("SELECT " + join + "fields, '|') FROM printed_result WHERE trial_id = '" + trial.id +
+                               "' AND ordinal < 2")),
+            fields[0] + "|" + fields[1]);
 }
 
-TEST_F(ImportTest, FieldsThatAreNoJsonAreRefusedBesideSettingsToo) {
+TEST_P(ImportTest, FieldsThatAreNoJsonAreRefusedBesideSettingsToo) {
   for (const char* fields : {R"({"a":1,"n_prompt":512)", R"({"a":,"n_prompt":512})", R"({"a":1,"n_prompt":512,})",
                              R"({"a":1,"n_prompt":"\x"})", "{\"a\":\"\xFF\",\"n_prompt\":512}", "nothing"}) {
     TrialRecord trial = imported(7);
@@ -226,6 +227,9 @@ TEST_F(ImportTest, FieldsThatAreNoJsonAreRefusedBesideSettingsToo) {
     EXPECT_NE(to_string(status.error()).find("are not JSON"), std::string::npos) << to_string(status.error());
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Both, ImportTest, ::testing::ValuesIn(testing::backends()),
+                         [](const auto& one) { return testing::backend_name(one.param); });
 
 }  // namespace
 }  // namespace capbench::schema

@@ -20,31 +20,34 @@ InboxEntry read_entry(const Statement& row) {
 
 Result<bool> changed(Database& database, Statement& statement) {
   if (Status status = statement.run(); !status) return std::move(status).error();
-  return sqlite3_changes(database.handle()) > 0;
+  return database.changes() > 0;
 }
 
 // What is no longer pending keeps its row and loses its bytes.
 Result<bool> settle(Database& database, std::string_view id, std::string_view state, std::string_view outcome) {
   Result<Statement> update =
-      database.prepare("UPDATE inbox SET state = ?, outcome = ?, archive = x'' WHERE id = ? AND state = 'pending'");
+      database.prepare("UPDATE inbox SET state = ?, outcome = ?, archive = ? WHERE id = ? AND state = 'pending'");
   if (!update) return update.error();
-  update->bind(state).bind(outcome).bind(id);
+  update->bind(state).bind(outcome).bind_blob({}).bind(id);
   return changed(database, *update);
 }
 
 }  // namespace
 
 Result<bool> Inbox::put(std::string_view id, std::string_view receipt_sha256, std::string_view archive) {
-  Result<Transaction> transaction = store_.state_->connection.begin_write();
+  // One statement, which needs nobody's lock: what is acknowledged does not wait for what is taken in.
+  Result<Transaction> transaction = store_.state_->connection.begin_write(Transaction::Kind::kAtomic);
   if (!transaction) return transaction.error();
   Database& database = store_.state_->connection.database();
   Result<Statement> insert = database.prepare(
       "INSERT INTO inbox (id, state, received_at, receipt_sha256, outcome, size, archive) "
-      "SELECT ?1, 'pending', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ?2, '{}', ?3, ?4 "
+      "SELECT ?1, 'pending', " +
+      std::string(database.now()) +
+      ", ?2, '{}', ?3, ?4 "
       "WHERE NOT EXISTS (SELECT 1 FROM bundle WHERE id = ?1) "
       "ON CONFLICT (id) DO UPDATE SET state = 'pending', received_at = excluded.received_at, "
       "receipt_sha256 = excluded.receipt_sha256, outcome = '{}', size = excluded.size, archive = excluded.archive "
-      "WHERE state = 'refused'");
+      "WHERE inbox.state = 'refused'");
   if (!insert) return insert.error();
   insert->bind(id).bind(receipt_sha256).bind(static_cast<std::int64_t>(archive.size())).bind_blob(archive);
   const Result<bool> is_new = changed(database, *insert);
@@ -76,12 +79,16 @@ Result<std::optional<std::string>> Inbox::archive(std::string_view id) {
 
 Result<std::vector<InboxEntry>> Inbox::pending(std::size_t most, std::chrono::seconds age) {
   return store_.state_->connection.reading([&](Database& database) -> Result<std::vector<InboxEntry>> {
+    // In words that both understand: seconds before now.
+    const std::string_view before =
+        database.either("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || CAST(? AS TEXT) || ' seconds')",
+                        "to_char((clock_timestamp() - CAST(? AS BIGINT) * INTERVAL '1 second') AT TIME ZONE 'UTC', "
+                        "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')");
     Result<Statement> rows =
-        database.prepare(std::string(kColumns) +
-                         " WHERE state = 'pending' AND received_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?) "
-                         "ORDER BY number LIMIT ?");
+        database.prepare(std::string(kColumns) + " WHERE state = 'pending' AND received_at <= " + std::string(before) +
+                         " ORDER BY number LIMIT ?");
     if (!rows) return rows.error();
-    rows->bind("-" + std::to_string(age.count()) + " seconds").bind(static_cast<std::int64_t>(most));
+    rows->bind(static_cast<std::int64_t>(age.count())).bind(static_cast<std::int64_t>(most));
     std::vector<InboxEntry> entries;
     for (;;) {
       const Result<bool> row = rows->step();
@@ -95,7 +102,7 @@ Result<std::vector<InboxEntry>> Inbox::pending(std::size_t most, std::chrono::se
 Result<InboxCounts> Inbox::counts() {
   return store_.state_->connection.reading([&](Database& database) -> Result<InboxCounts> {
     Result<Statement> row =
-        database.prepare("SELECT count(*), coalesce(sum(size), 0) FROM inbox WHERE state = 'pending'");
+        database.prepare("SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT) FROM inbox WHERE state = 'pending'");
     if (!row) return row.error();
     const Result<bool> found = row->step();
     if (!found) return found.error();

@@ -165,7 +165,11 @@ Status insert_trial_row(Database& database, const TrialRecord& trial, const Prep
   insert.bind(trial.arm).bind(trial.mode).bind(trial.target).bind(trial.guest);
   insert.bind(trial.workload).bind(trial.model).bind(trial.model_kind);
   insert.bind(trial.block).bind(trial.position).bind(trial.attempt);
-  insert.bind(trial.status).bind(trial.reason).bind(trial.treatment).bind(trial.quality).bind(trial.started_at);
+  insert.bind(trial.status)
+      .bind(free_text(database, trial.reason))
+      .bind(trial.treatment)
+      .bind(trial.quality)
+      .bind(trial.started_at);
   insert.bind(trial.wall_ns).bind(trial.user_ns).bind(trial.system_ns).bind(trial.max_rss_bytes);
   for (const std::optional<int>& number : {trial.exit_status, trial.signal}) {
     if (number) {
@@ -204,15 +208,19 @@ class PrintedSettings {
     number_.reset();
     if (known_) return number_;
     const std::string object = last_ + '}';
-    Result<Statement> held = database_.prepare("SELECT id FROM printed_settings WHERE fields = ?");
+    Result<Statement> held = database_.prepare(
+        database_.either("SELECT id FROM printed_settings WHERE fields = ?1",
+                         // An index of PostgreSQL does not take texts of any length.
+                         "SELECT id FROM printed_settings WHERE md5(fields) = md5(?1) AND fields = ?1"));
     if (!held) return held.error();
     Result<bool> row = held->bind(object).step();
     if (!row) return row.error();
     if (*row) {
       number_ = held->integer(0);
-    } else {
-      Result<Statement> insert =
-          database_.prepare("INSERT INTO printed_settings (fields) SELECT ?1 WHERE json_valid(?1) RETURNING id");
+    } else if (database_.backend() == Backend::kSqlite || nlohmann::json::accept(object)) {
+      Result<Statement> insert = database_.prepare(
+          database_.either("INSERT INTO printed_settings (fields) SELECT ?1 WHERE json_valid(?1) RETURNING id",
+                           "INSERT INTO printed_settings (fields) VALUES (?1) ON CONFLICT DO NOTHING RETURNING id"));
       if (!insert) return insert.error();
       row = insert->bind(object).step();
       if (!row) return row.error();
@@ -270,7 +278,7 @@ Status insert_results(Database& database, const TrialRecord& trial) {
     }
     if (Status status = insert->run(); !status) {
       // The table takes nothing but JSON. It is asked first, being faster, and this is for people.
-      const bool is_refused = database.last_code() == SQLITE_CONSTRAINT && !result.fields.empty();
+      const bool is_refused = database.refused_row() && !result.fields.empty();
       if (is_refused && !nlohmann::json::accept(result.fields)) return fields_are_no_json(trial, result.test);
       return status;
     }
@@ -396,12 +404,12 @@ Status insert_run(Database& database, const RunRecord& run) {
       "INSERT INTO run (id, suite_id, machine_id, seed, started_at, harness_version, state, planned_trials) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
       "ON CONFLICT (id) DO UPDATE SET state = excluded.state, planned_trials = excluded.planned_trials "
-      "WHERE suite_id = excluded.suite_id AND machine_id = excluded.machine_id AND seed = excluded.seed "
-      "AND started_at = excluded.started_at");
+      "WHERE run.suite_id = excluded.suite_id AND run.machine_id = excluded.machine_id AND run.seed = excluded.seed "
+      "AND run.started_at = excluded.started_at");
   if (!put) return put.error();
   put->bind(run.id).bind(run.suite_id).bind(run.machine_id).bind(std::to_string(run.seed)).bind(run.started_at);
   if (Status status = put->bind(run.harness_version).bind(run.state).bind(*planned).run(); !status) return status;
-  if (sqlite3_changes(database.handle()) == 0) return two_under_one_id("run", run.id);
+  if (database.changes() == 0) return two_under_one_id("run", run.id);
   return {};
 }
 
@@ -497,7 +505,7 @@ Status insert_quality(Database& database, const QualityRecord& check, const Prep
       "stderr_sha256, checked_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
   if (!insert) return insert.error();
   insert->bind(check.run_id).bind(check.arm).bind(check.model).bind(check.kind).bind(check.attempt);
-  insert->bind(check.status).bind(check.reason).bind(check.figures).bind(json_list(check.argv));
+  insert->bind(check.status).bind(free_text(database, check.reason)).bind(check.figures).bind(json_list(check.argv));
   return insert->bind_or_null(prepared.out.sha256).bind_or_null(prepared.err.sha256).bind(check.checked_at).run();
 }
 
@@ -510,7 +518,11 @@ Result<bool> insert_source(Database& database, const SourceRecord& source) {
   Result<Statement> insert =
       database.prepare("INSERT INTO source (sha256, kind, name, size, notes) VALUES (?, ?, ?, ?, ?)");
   if (!insert) return insert.error();
-  insert->bind(source.sha256).bind(source.kind).bind(to_utf8(source.name)).bind(*size).bind(json_list(source.notes));
+  insert->bind(source.sha256)
+      .bind(source.kind)
+      .bind(free_text(database, to_utf8(source.name)))
+      .bind(*size)
+      .bind(json_list(source.notes));
   if (Status status = insert->run(); !status) return std::move(status).error();
   return true;
 }

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "schema/blob.h"
+#include "schema/database.h"
 #include "schema/records.h"
-#include "schema/sqlite.h"
 
 namespace capbench::schema {
 
@@ -62,7 +62,7 @@ Result<std::optional<BundleRecord>> find_bundle(Database& database, std::string_
 // Received now unless it says when.
 Status insert_bundle(Database& database, const BundleRecord& bundle, std::string_view archive);
 Status insert_bundle_trial(Database& database, std::string_view bundle_id, std::string_view trial_id);
-// The trials of a bundle that no standing one holds become excluded; how many, SQLite knows.
+// The trials of a bundle that no standing one holds become excluded; how many, Database::changes() knows.
 Status exclude_trials_of(Database& database, std::string_view id, const std::string& reason);
 // As another store did it, then and for that reason. Withdrawn already: nothing changes.
 Status withdraw_as_elsewhere(Database& database, const BundleRecord& bundle);

@@ -1,6 +1,9 @@
 #include "schema/sqlite.h"
 
 #include <climits>
+#include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "base/file.h"
 
@@ -78,124 +81,150 @@ Error sqlite_error(const std::filesystem::path& path, int code, const std::strin
   }
 }
 
-void Statement::check(int code) {
-  if (code != SQLITE_OK && bind_code_ == SQLITE_OK) bind_code_ = code;
-}
-
-IdleStatements::~IdleStatements() {
-  for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
-}
-
-sqlite3_stmt* IdleStatements::take(std::string_view sql) {
-  const auto found = idle_.find(sql);
-  if (found == idle_.end()) return nullptr;
-  sqlite3_stmt* statement = found->second;
-  idle_.erase(found);
-  return statement;
-}
-
-void IdleStatements::give_back(sqlite3_stmt* statement) {
-  constexpr std::size_t kMost = 64;  // more different texts than this room has
-  const char* sql = sqlite3_sql(statement);
-  if (sql == nullptr || idle_.size() >= kMost) {
-    sqlite3_finalize(statement);
-    return;
-  }
-  sqlite3_reset(statement);
-  sqlite3_clear_bindings(statement);  // which may be large
-  idle_.emplace(sql, statement);
-}
-
-Statement& Statement::bind(std::int64_t value) {
-  check(sqlite3_bind_int64(statement_.get(), next_++, value));
-  return *this;
-}
-
-Statement& Statement::bind(double value) {
-  check(sqlite3_bind_double(statement_.get(), next_++, value));
-  return *this;
-}
-
-Statement& Statement::bind(std::string_view text) {
-  // SQLITE_TRANSIENT, without the C cast of its definition. A null pointer would bind NULL.
-  const auto copy = reinterpret_cast<sqlite3_destructor_type>(std::intptr_t{-1});
-  const char* data = text.data() == nullptr ? "" : text.data();
-  check(sqlite3_bind_text64(statement_.get(), next_++, data, text.size(), copy, SQLITE_UTF8));
-  return *this;
-}
-
-Statement& Statement::bind_in_place(std::string_view text) {
-  const char* data = text.data() == nullptr ? "" : text.data();
-  check(sqlite3_bind_text64(statement_.get(), next_++, data, text.size(), nullptr, SQLITE_UTF8));
-  return *this;
-}
-
-Statement& Statement::bind_null() {
-  check(sqlite3_bind_null(statement_.get(), next_++));
-  return *this;
-}
-
-Statement& Statement::bind_blob(std::string_view bytes) {
-  const char* data = bytes.data() == nullptr ? "" : bytes.data();
-  check(sqlite3_bind_blob64(statement_.get(), next_++, data, bytes.size(), nullptr));
-  return *this;
-}
-
-Statement& Statement::bind_or_null(std::string_view text) {
-  return text.empty() ? bind_null() : bind(text);
-}
-
-Error Statement::error(int code) const {
-  sqlite3* handle = sqlite3_db_handle(statement_.get());
-  return sqlite_error(*path_, code, sqlite3_errmsg(handle), sqlite3_system_errno(handle));
-}
-
-void Statement::rewind() {
-  sqlite3_reset(statement_.get());
-  next_ = 1;
-  bind_code_ = SQLITE_OK;
-}
-
-Result<bool> Statement::step() {
-  const int code = bind_code_ == SQLITE_OK ? sqlite3_step(statement_.get()) : bind_code_;
-  if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) {
-    rewind();
-    return false;
-  }
-  Error failure = error(code);
-  rewind();
-  return failure;
-}
-
-Status Statement::run() {
-  for (;;) {
-    const Result<bool> row = step();
-    if (!row) return row.error();
-    if (!*row) return {};
-  }
-}
-
-bool Statement::is_null(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
-}
-
-std::int64_t Statement::integer(int column) const {
-  return sqlite3_column_int64(statement_.get(), column);
-}
-
-double Statement::real(int column) const {
-  return sqlite3_column_double(statement_.get(), column);
-}
-
-std::string_view Statement::bytes(int column) const {
-  const void* data = sqlite3_column_blob(statement_.get(), column);
-  const int size = sqlite3_column_bytes(statement_.get(), column);
-  if (data == nullptr || size <= 0) return {};
-  return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
-}
-
 namespace {
+
+class SqliteCursor final : public Cursor {
+ public:
+  SqliteCursor(sqlite3_stmt* statement, const std::filesystem::path& path) : statement_(statement), path_(path) {}
+  ~SqliteCursor() override { sqlite3_finalize(statement_); }
+  SqliteCursor(const SqliteCursor&) = delete;
+  SqliteCursor& operator=(const SqliteCursor&) = delete;
+
+  std::string_view sql() const override {
+    const char* sql = sqlite3_sql(statement_);
+    return sql == nullptr ? std::string_view() : std::string_view(sql);
+  }
+  void bind_integer(int place, std::int64_t value) override { check(sqlite3_bind_int64(statement_, place, value)); }
+  void bind_real(int place, double value) override { check(sqlite3_bind_double(statement_, place, value)); }
+  void bind_text(int place, std::string_view text, bool in_place) override {
+    // SQLITE_TRANSIENT, without the C cast of its definition. A null pointer would bind NULL.
+    const auto copy = reinterpret_cast<sqlite3_destructor_type>(std::intptr_t{-1});
+    const char* data = text.data() == nullptr ? "" : text.data();
+    check(sqlite3_bind_text64(statement_, place, data, text.size(), in_place ? nullptr : copy, SQLITE_UTF8));
+  }
+  void bind_blob(int place, std::string_view bytes) override {
+    const char* data = bytes.data() == nullptr ? "" : bytes.data();
+    check(sqlite3_bind_blob64(statement_, place, data, bytes.size(), nullptr));
+  }
+  void bind_null(int place) override { check(sqlite3_bind_null(statement_, place)); }
+  void expect_many() override {}
+
+  Result<bool> step() override {
+    const int code = bind_code_ == SQLITE_OK ? sqlite3_step(statement_) : bind_code_;
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) {
+      rewind();
+      return false;
+    }
+    sqlite3* handle = sqlite3_db_handle(statement_);
+    Error failure = sqlite_error(path_, code, sqlite3_errmsg(handle), sqlite3_system_errno(handle));
+    rewind();
+    return failure;
+  }
+  Status run_later() override {
+    for (;;) {
+      Result<bool> row = step();
+      if (!row) return std::move(row).error();
+      if (!*row) return {};
+    }
+  }
+  bool is_null(int column) const override { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  std::int64_t integer(int column) const override { return sqlite3_column_int64(statement_, column); }
+  double real(int column) const override { return sqlite3_column_double(statement_, column); }
+  std::string_view bytes(int column) const override {
+    const void* data = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    if (data == nullptr || size <= 0) return {};
+    return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
+  }
+  int columns() const override { return sqlite3_column_count(statement_); }
+  std::string name(int column) const override {
+    const char* name = sqlite3_column_name(statement_, column);
+    return name == nullptr ? "" : name;
+  }
+  void rest() override {
+    rewind();
+    sqlite3_clear_bindings(statement_);
+  }
+
+ private:
+  void check(int code) {
+    if (code != SQLITE_OK && bind_code_ == SQLITE_OK) bind_code_ = code;
+  }
+  void rewind() {
+    sqlite3_reset(statement_);
+    bind_code_ = SQLITE_OK;
+  }
+
+  sqlite3_stmt* statement_;
+  const std::filesystem::path& path_;  // the engine's
+  int bind_code_ = SQLITE_OK;
+};
+
+class SqliteEngine final : public Engine {
+ public:
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  using Handle = std::unique_ptr<sqlite3, Close>;
+
+  SqliteEngine(std::filesystem::path path, Handle handle) : path_(std::move(path)), handle_(std::move(handle)) {}
+
+  Backend backend() const override { return Backend::kSqlite; }
+  Result<std::unique_ptr<Cursor>> prepare(std::string_view sql) override {
+    sqlite3_stmt* statement = nullptr;
+    const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+    if (code != SQLITE_OK) return error(code);
+    return std::unique_ptr<Cursor>(std::make_unique<SqliteCursor>(statement, path_));
+  }
+  Status exec(const std::string& sql) override {
+    const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return error(code);
+    return {};
+  }
+  Status begin(bool write, bool is_part) override {
+    return exec(is_part ? "SAVEPOINT part" : write ? "BEGIN IMMEDIATE" : "BEGIN");
+  }
+  // BEGIN IMMEDIATE has it.
+  Status take_write_lock() override { return {}; }
+  Status take_short_lock() override { return {}; }
+  Status commit(bool is_part) override { return exec(is_part ? "RELEASE part" : "COMMIT"); }
+  void roll_back(bool is_part) override {
+    // SQLite may have rolled back by itself (full disk); and what fails here has nobody left to tell: the file stays
+    // as it was.
+    if (!in_transaction()) return;
+    static_cast<void>(exec(is_part ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK"));
+  }
+  bool in_transaction() const override { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  bool read_only() const override { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
+  std::int64_t changes() const override { return sqlite3_changes(handle_.get()); }
+  bool refused_row() const override {
+    return (static_cast<unsigned>(sqlite3_errcode(handle_.get())) & 0xFFU) == SQLITE_CONSTRAINT;
+  }
+  Result<std::uint64_t> state() override {
+    // Of a connection that never writes: there every commit of anybody else counts.
+    auto version = prepare("PRAGMA data_version");
+    if (!version) return std::move(version).error();
+    const Result<bool> row = (*version)->step();
+    if (!row) return row.error();
+    return static_cast<std::uint64_t>((*version)->integer(0));
+  }
+  Result<bool> has_table(std::string_view name) override {
+    auto found = prepare("SELECT 1 FROM sqlite_schema WHERE name = ?");
+    if (!found) return std::move(found).error();
+    (*found)->bind_text(1, name, true);
+    return (*found)->step();
+  }
+  sqlite3* sqlite() const override { return handle_.get(); }
+
+ private:
+  Error error(int code) const {
+    return sqlite_error(path_, code, sqlite3_errmsg(handle_.get()), sqlite3_system_errno(handle_.get()));
+  }
+
+  const std::filesystem::path path_;
+  const Handle handle_;
+};
 
 // A hostile file must not make anything happen when it is read or written. (TRUSTED_SCHEMA would be one more fence, but
 // SQLite 3.40 then takes its own JSON functions in our views and rules for unsafe. No function of ours is registered.)
@@ -207,9 +236,26 @@ void fence(sqlite3* handle) {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
 }
 
+// What was opened, or why it was not.
+Result<Database> opened(const std::filesystem::path& path, int code, sqlite3* raw) {
+  SqliteEngine::Handle handle(raw);
+  if (code != SQLITE_OK) {
+    if (!handle) return sqlite_error(path, code, sqlite3_errstr(code), 0);
+    return sqlite_error(path, code, sqlite3_errmsg(raw), sqlite3_system_errno(raw));
+  }
+  fence(raw);
+  return Database(path, std::make_unique<SqliteEngine>(path, std::move(handle)));
+}
+
 }  // namespace
 
-Result<Database> Database::open(const std::filesystem::path& path, Access access, std::chrono::milliseconds patience) {
+int last_sqlite_code(const Database& database) {
+  return database.handle() == nullptr ? SQLITE_OK : sqlite3_errcode(database.handle()) & 0xFF;
+}
+
+Result<Database> open_sqlite(const std::filesystem::path& path, Database::Access access,
+                             std::chrono::milliseconds patience) {
+  using Access = Database::Access;
   std::error_code failure;
   const std::filesystem::path absolute = std::filesystem::absolute(path, failure);
   if (path.empty() || failure) return file_error(path, ENOENT);
@@ -232,90 +278,28 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
       name = file_uri(name, "?immutable=1");
       break;
   }
-  Database database;
-  database.path_ = std::make_unique<std::filesystem::path>(path);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
-  database.handle_.reset(handle);
-  if (code != SQLITE_OK) return database.error(code);
+  Result<Database> database = opened(path, code, handle);
   const auto milliseconds = patience.count();
-  sqlite3_busy_timeout(handle, milliseconds > INT_MAX ? INT_MAX : static_cast<int>(milliseconds));
-  fence(handle);
+  if (database) sqlite3_busy_timeout(handle, milliseconds > INT_MAX ? INT_MAX : static_cast<int>(milliseconds));
   return database;
 }
 
-Result<Database> Database::copy_to_memory() const {
-  Database copy;
-  copy.path_ = std::make_unique<std::filesystem::path>(*path_);  // errors name the file
+Result<Database> copy_sqlite_to_memory(const std::filesystem::path& path, sqlite3* from) {
   sqlite3* handle = nullptr;
   int code = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE, nullptr);
-  copy.handle_.reset(handle);
-  if (code != SQLITE_OK) return copy.error(code);
-  fence(handle);
-  sqlite3_backup* backup = sqlite3_backup_init(handle, "main", handle_.get(), "main");
-  if (backup == nullptr) return copy.error(sqlite3_errcode(handle));
+  Result<Database> copy = opened(path, code, handle);  // errors name the file
+  if (!copy) return copy;
+  const auto error = [&](int of) {
+    return sqlite_error(path, of, sqlite3_errmsg(handle), sqlite3_system_errno(handle));
+  };
+  sqlite3_backup* backup = sqlite3_backup_init(handle, "main", from, "main");
+  if (backup == nullptr) return error(sqlite3_errcode(handle));
   code = sqlite3_backup_step(backup, -1);
   const int finished = sqlite3_backup_finish(backup);
-  if (code != SQLITE_DONE) return copy.error(finished != SQLITE_OK ? finished : code);
+  if (code != SQLITE_DONE) return error(finished != SQLITE_OK ? finished : code);
   return copy;
-}
-
-Error Database::error(int code) const {
-  if (!handle_) return sqlite_error(*path_, code, sqlite3_errstr(code), 0);
-  return sqlite_error(*path_, code, sqlite3_errmsg(handle_.get()), sqlite3_system_errno(handle_.get()));
-}
-
-Status Database::exec(const std::string& sql) {
-  const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) return error(code);
-  return {};
-}
-
-Result<Statement> Database::prepare(std::string_view sql) {
-  sqlite3_stmt* statement = idle_->take(sql);
-  if (statement == nullptr) {
-    const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
-    if (code != SQLITE_OK) return error(code);
-  }
-  return Statement(statement, path_.get(), idle_.get());
-}
-
-Result<std::int64_t> Database::integer(std::string_view sql) {
-  Result<Statement> statement = prepare(sql);
-  if (!statement) return statement.error();
-  const Result<bool> row = statement->step();
-  if (!row) return row.error();
-  if (!*row) return sqlite_error(*path_, SQLITE_CORRUPT, "no answer to " + std::string(sql), 0);
-  return statement->integer(0);
-}
-
-Result<std::string> Database::text(std::string_view sql) {
-  Result<Statement> statement = prepare(sql);
-  if (!statement) return statement.error();
-  const Result<bool> row = statement->step();
-  if (!row) return row.error();
-  if (!*row) return sqlite_error(*path_, SQLITE_CORRUPT, "no answer to " + std::string(sql), 0);
-  return statement->text(0);
-}
-
-Result<Transaction> Transaction::begin(Database& database, Kind kind) {
-  const bool is_part = database.in_transaction();
-  const char* const begin = is_part ? "SAVEPOINT part" : kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN";
-  if (Status status = database.exec(begin); !status) return std::move(status).error();
-  return Transaction(&database, is_part);
-}
-
-Transaction::~Transaction() {
-  // SQLite may have rolled back by itself (full disk); and what fails here has nobody left to tell: the file stays as
-  // it was.
-  if (database_ == nullptr || !database_->in_transaction()) return;
-  static_cast<void>(database_->exec(is_part_ ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK"));
-}
-
-Status Transaction::commit() {
-  Status status = database_->exec(is_part_ ? "RELEASE part" : "COMMIT");
-  if (status) database_ = nullptr;
-  return status;
 }
 
 }  // namespace capbench::schema

@@ -124,7 +124,7 @@ Status Store::exclude_trial(std::string_view id_or_prefix, std::string_view why)
     if (*second) return error("several trials begin so", "give more digits of the id");
   }
   const std::string before = "was " + status + (former.empty() ? "" : " (" + former + ")") + ": ";
-  const std::string reason = (status == "excluded" ? former + "; " : before) + to_utf8(why);
+  const std::string reason = (status == "excluded" ? former + "; " : before) + free_text(database, to_utf8(why));
   Result<Statement> update = database.prepare(
       "UPDATE trial SET status_before_exclusion = coalesce(status_before_exclusion, status), status = 'excluded', "
       "reason = ? WHERE id = ?");

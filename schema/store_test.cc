@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "schema/test_postgres.h"
 #include "schema/test_records.h"
 
 namespace capbench::schema {
@@ -35,9 +36,9 @@ TrialFilter filter(const std::string& suite, const std::string& run_id, bool wit
   return {suite, run_id, with_results};
 }
 
-class StoreTest : public ::testing::Test {
+class StoreTest : public ::testing::TestWithParam<Backend> {
  protected:
-  StoreTest() : store_(must(Store::open(folder_ / "results.db", OpenMode::kCreate))) {}
+  StoreTest() : place_(GetParam()), store_(must(Store::open(place_.path(), OpenMode::kCreate))) {}
   void SetUp() override { ASSERT_TRUE(good(testing::put(store_, setting_))); }
 
   Status put(const TrialRecord& trial) {
@@ -45,12 +46,12 @@ class StoreTest : public ::testing::Test {
   }
   std::vector<TrialView> all() { return *store_.trials({}); }
 
-  Folder folder_;
+  testing::Place place_;
   Setting setting_;
   Store store_;
 };
 
-TEST_F(StoreTest, GivesBackEveryMemberOfATrial) {
+TEST_P(StoreTest, GivesBackEveryMemberOfATrial) {
   const TrialRecord trial = testing::trial(setting_, "stock", 0);
   ASSERT_TRUE(good(put(trial)));
   const auto views = all();
@@ -66,7 +67,7 @@ TEST_F(StoreTest, GivesBackEveryMemberOfATrial) {
   EXPECT_TRUE(good(store_.check_integrity()));
 }
 
-TEST_F(StoreTest, KeepsWhatTheProbePrinted) {
+TEST_P(StoreTest, KeepsWhatTheProbePrinted) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   ASSERT_TRUE(good(store_.put_trial(trial, testing::raw_stdout(0), testing::raw_stderr(), "{\"probe\":1}\n")));
   const auto views = all();
@@ -79,7 +80,7 @@ TEST_F(StoreTest, KeepsWhatTheProbePrinted) {
   EXPECT_FALSE(store_.put_trial(trial, testing::raw_stdout(0), testing::raw_stderr(), "{\"probe\":1}\n").ok());
 }
 
-TEST_F(StoreTest, GivesBackATrialThatNeverStarted) {
+TEST_P(StoreTest, GivesBackATrialThatNeverStarted) {
   TrialRecord trial;
   trial.run_id = setting_.run.id;
   trial.suite_id = setting_.suite.id;
@@ -96,7 +97,7 @@ TEST_F(StoreTest, GivesBackATrialThatNeverStarted) {
   EXPECT_EQ(views[0].executable_sha256, "");
 }
 
-TEST_F(StoreTest, GivesBackSuiteClosureEnvironmentAndRun) {
+TEST_P(StoreTest, GivesBackSuiteClosureEnvironmentAndRun) {
   EXPECT_EQ(*store_.suite_json(setting_.suite.id), setting_.suite.json);
   EXPECT_EQ(*store_.suite_json("absent"), std::nullopt);
   const auto closure = *store_.closure(setting_.closure.id);
@@ -130,7 +131,7 @@ TEST_F(StoreTest, GivesBackSuiteClosureEnvironmentAndRun) {
   EXPECT_TRUE(store_.runs("absent")->empty());
 }
 
-TEST_F(StoreTest, PuttingTwiceChangesNothing) {
+TEST_P(StoreTest, PuttingTwiceChangesNothing) {
   const TrialRecord trial = testing::trial(setting_, "stock", 0);
   ASSERT_TRUE(good(put(trial)));
   ASSERT_TRUE(good(testing::put(store_, setting_)));
@@ -139,7 +140,7 @@ TEST_F(StoreTest, PuttingTwiceChangesNothing) {
   EXPECT_EQ(store_.runs("")->size(), 1U);
 }
 
-TEST_F(StoreTest, ASecondRunPutUpdatesStateAndPlan) {
+TEST_P(StoreTest, ASecondRunPutUpdatesStateAndPlan) {
   RunRecord run = setting_.run;
   run.state = "complete";
   run.planned_trials = 30;
@@ -154,7 +155,7 @@ TEST_F(StoreTest, ASecondRunPutUpdatesStateAndPlan) {
   EXPECT_EQ(store_.runs("")->at(0).state, "complete");
 }
 
-TEST_F(StoreTest, RefusesTwoThingsUnderOneId) {
+TEST_P(StoreTest, RefusesTwoThingsUnderOneId) {
   SuiteRecord suite = setting_.suite;
   suite.json = "{}";
   EXPECT_TRUE(says(why(store_.put_suite(suite)), "a different one under this id"));
@@ -168,7 +169,7 @@ TEST_F(StoreTest, RefusesTwoThingsUnderOneId) {
   EXPECT_FALSE(store_.closure(closure.id)->has_value());  // nothing of it stays
 }
 
-TEST_F(StoreTest, ATrialNeedsItsReferences) {
+TEST_P(StoreTest, ATrialNeedsItsReferences) {
   for (auto change :
        {+[](TrialRecord& t) { t.run_id = "gone"; }, +[](TrialRecord& t) { t.suite_id = "gone"; },
         +[](TrialRecord& t) { t.environment_id = "gone"; }, +[](TrialRecord& t) { t.closure_id = "gone"; }}) {
@@ -183,7 +184,7 @@ TEST_F(StoreTest, ATrialNeedsItsReferences) {
   EXPECT_TRUE(all().empty());
 }
 
-TEST_F(StoreTest, APlaceHoldsOneTrialAnAttempt) {
+TEST_P(StoreTest, APlaceHoldsOneTrialAnAttempt) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   ASSERT_TRUE(good(put(trial)));
   trial.status = "failed";
@@ -194,7 +195,7 @@ TEST_F(StoreTest, APlaceHoldsOneTrialAnAttempt) {
   EXPECT_EQ(all().size(), 2U);
 }
 
-TEST_F(StoreTest, RefusesWhatNoTrialMayHold) {
+TEST_P(StoreTest, RefusesWhatNoTrialMayHold) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   trial.results[0].median_ts = std::nan("");
   EXPECT_TRUE(says(why(put(trial)), "not a number"));
@@ -213,7 +214,7 @@ TEST_F(StoreTest, RefusesWhatNoTrialMayHold) {
   EXPECT_TRUE(all().empty());
 }
 
-TEST_F(StoreTest, RawOutputIsWhatItsDigestSays) {
+TEST_P(StoreTest, RawOutputIsWhatItsDigestSays) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   EXPECT_TRUE(says(why(store_.put_trial(trial, "other bytes", testing::raw_stderr())),
                    "its stdout is not what its digest says"));
@@ -232,7 +233,7 @@ TEST_F(StoreTest, RawOutputIsWhatItsDigestSays) {
   EXPECT_TRUE(says(to_string(store_.blob(sha256("absent")).error()), "not in this store"));
 }
 
-TEST_F(StoreTest, ExclusionMarksAndKeepsTheReason) {
+TEST_P(StoreTest, ExclusionMarksAndKeepsTheReason) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   ASSERT_TRUE(good(put(trial)));
   ASSERT_TRUE(good(store_.exclude_trial(trial.id.substr(0, 8), "the fan stopped")));
@@ -253,7 +254,7 @@ TEST_F(StoreTest, ExclusionMarksAndKeepsTheReason) {
   EXPECT_EQ(all()[1].trial.reason, "was failed (exited 1): power cut");
 }
 
-TEST_F(StoreTest, ExclusionNeedsOneTrial) {
+TEST_P(StoreTest, ExclusionNeedsOneTrial) {
   for (const char* id : {"abc1", "abc2", "abc"}) {
     TrialRecord trial = testing::trial(setting_, id, 0);
     trial.id = id;
@@ -267,7 +268,7 @@ TEST_F(StoreTest, ExclusionNeedsOneTrial) {
   EXPECT_TRUE(good(store_.exclude_trial("abc", "a whole id is not a prefix")));
 }
 
-TEST_F(StoreTest, FiltersAndSorts) {
+TEST_P(StoreTest, FiltersAndSorts) {
   Setting other;
   other.suite = testing::suite("other");
   other.run = testing::run(other.suite, other.environment);
@@ -294,20 +295,23 @@ TEST_F(StoreTest, FiltersAndSorts) {
   EXPECT_EQ(store_.runs("")->at(0).id, setting_.run.id);  // newest first
 }
 
-TEST_F(StoreTest, KeepsBytesThatAreNotText) {
+TEST_P(StoreTest, KeepsBytesThatAreNotText) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   trial.reason = std::string("a\0b\xFF", 4);
   trial.argv = {"llama-bench",
                 "m\xFF"
                 "del"};
   ASSERT_TRUE(good(put(trial)));
-  EXPECT_EQ(all()[0].trial.reason, trial.reason);
+  // PostgreSQL keeps text only.
+  EXPECT_EQ(all()[0].trial.reason, GetParam() == Backend::kSqlite ? trial.reason
+                                                                  : "a\xEF\xBF\xBD"
+                                                                    "b\xEF\xBF\xBD");
   EXPECT_EQ(all()[0].trial.argv[1],
             "m\xEF\xBF\xBD"
             "del");
 }
 
-TEST_F(StoreTest, KeepsLargeOutput) {
+TEST_P(StoreTest, KeepsLargeOutput) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   std::string raw(8U << 20U, '\0');
   for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<char>((i * 2654435761U) >> 13U);
@@ -316,13 +320,13 @@ TEST_F(StoreTest, KeepsLargeOutput) {
   EXPECT_EQ(*store_.blob(trial.stdout_sha256), raw);
 }
 
-TEST_F(StoreTest, ReadersSeeWholeTrialsWhileOthersWrite) {
+TEST_P(StoreTest, ReadersSeeWholeTrialsWhileOthersWrite) {
   constexpr int kTrials = 60;
   std::atomic<bool> done = false;
   std::atomic<int> reads = 0;
   std::atomic<int> torn = 0;
   const auto read = [&] {
-    auto reader = Store::open(folder_ / "results.db", OpenMode::kReadOnly);
+    auto reader = Store::open(place_.path(), OpenMode::kReadOnly);
     std::size_t before = 0;
     while (!done) {
       const auto views = reader->trials({});
@@ -339,7 +343,7 @@ TEST_F(StoreTest, ReadersSeeWholeTrialsWhileOthersWrite) {
     }
   };
   const auto write = [&](const std::string& arm) {
-    auto writer = Store::open(folder_ / "results.db", OpenMode::kCreate);
+    auto writer = Store::open(place_.path(), OpenMode::kCreate);
     for (int block = 0; block < kTrials; ++block) {
       const TrialRecord trial = testing::trial(setting_, arm, block);
       EXPECT_TRUE(good(writer->put_trial(trial, testing::raw_stdout(block), testing::raw_stderr())));
@@ -358,6 +362,14 @@ TEST_F(StoreTest, ReadersSeeWholeTrialsWhileOthersWrite) {
   EXPECT_EQ(torn, 0);
   EXPECT_GT(reads, 2);
   EXPECT_TRUE(good(store_.check_integrity()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, StoreTest, ::testing::ValuesIn(testing::backends()),
+                         [](const auto& one) { return testing::backend_name(one.param); });
+
+TEST(StoreOnPostgres, IsTestedHere) {
+  if (!testing::Postgres::missing().empty()) GTEST_SKIP() << testing::Postgres::missing();
+  EXPECT_EQ(testing::backends().size(), 2U);
 }
 
 TEST(StoreFile, ReadingChangesNoByteAndLeavesNoFile) {

@@ -1,4 +1,5 @@
 // Store, the part about bundles that others sent.
+#include <limits>
 #include <utility>
 
 #include "base/digest.h"
@@ -33,7 +34,7 @@ Result<std::vector<BundleRecord>> read_bundles(Database& database, const BundleF
   if (!rows) return rows.error();
   rows->bind(filter.signer).bind(filter.tier).bind(std::int64_t{filter.standing});
   rows->bind(filter.older_than).bind(filter.older_id);
-  rows->bind(filter.limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(filter.limit));
+  rows->bind(filter.limit == 0 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(filter.limit));
   std::vector<BundleRecord> bundles;
   for (;;) {
     const Result<bool> row = rows->step();
@@ -119,7 +120,8 @@ Result<std::optional<BundleRecord>> find_bundle(Database& database, std::string_
 Status insert_bundle(Database& database, const BundleRecord& bundle, std::string_view archive) {
   Result<Statement> insert = database.prepare(
       "INSERT INTO bundle (id, archive_sha256, size, signer, tier, verdict, received_at, receipt_sha256, why, archive) "
-      "VALUES (?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, '', ?)");
+      "VALUES (?, ?, ?, ?, ?, ?, coalesce(?, " +
+      std::string(database.now()) + "), ?, '', ?)");
   if (!insert) return insert.error();
   insert->bind(bundle.id).bind(bundle.archive_sha256).bind(static_cast<std::int64_t>(archive.size()));
   insert->bind(bundle.signer).bind(bundle.tier).bind(bundle.verdict).bind_or_null(bundle.received_at);
@@ -140,7 +142,7 @@ Status exclude_trials_of(Database& database, std::string_view id, const std::str
       "ELSE 'was ' || status || CASE reason WHEN '' THEN '' ELSE ' (' || reason || ')' END || ': ' END || ?2 "
       "WHERE id IN (SELECT trial_id FROM bundle_trial WHERE bundle_id = ?1) AND NOT EXISTS ("
       "SELECT 1 FROM bundle_trial AS other JOIN bundle AS b ON b.id = other.bundle_id "
-      "WHERE other.trial_id = trial.id AND b.withdrawn_at IS NULL) AND instr(reason, ?3) = 0");
+      "WHERE other.trial_id = trial.id AND b.withdrawn_at IS NULL) AND replace(reason, ?3, '') = reason");
   if (!exclude) return exclude.error();
   // A trial that was merged from where the bundle was withdrawn has the words already.
   const std::string words = "withdrawn (bundle " + std::string(id.substr(0, 12)) + "): ";
@@ -153,7 +155,7 @@ Status withdraw_as_elsewhere(Database& database, const BundleRecord& bundle) {
   if (!mark) return mark.error();
   mark->bind(bundle.withdrawn_at).bind(bundle.why).bind(bundle.id);
   if (Status status = mark->run(); !status) return status;
-  return sqlite3_changes(database.handle()) == 0 ? Status() : exclude_trials_of(database, bundle.id, bundle.why);
+  return database.changes() == 0 ? Status() : exclude_trials_of(database, bundle.id, bundle.why);
 }
 
 Result<std::vector<BundleRecord>> Store::bundles(const BundleFilter& filter) {
@@ -184,13 +186,13 @@ Result<std::int64_t> Store::withdraw_bundle(std::string_view id, std::string_vie
   if (!held) return held.error();
   if (!held->has_value()) return unknown_bundle(id);
   if (!(*held)->withdrawn_at.empty()) return std::int64_t{0};
-  const std::string reason = to_utf8(why);
+  const std::string reason = free_text(database, to_utf8(why));
   Result<Statement> mark =
-      database.prepare("UPDATE bundle SET withdrawn_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), why = ? WHERE id = ?");
+      database.prepare("UPDATE bundle SET withdrawn_at = " + std::string(database.now()) + ", why = ? WHERE id = ?");
   if (!mark) return mark.error();
   if (Status status = mark->bind(reason).bind(id).run(); !status) return std::move(status).error();
   if (Status status = exclude_trials_of(database, id, reason); !status) return std::move(status).error();
-  const std::int64_t excluded = sqlite3_changes(database.handle());
+  const std::int64_t excluded = database.changes();
   if (Status status = transaction->commit(); !status) return std::move(status).error();
   return excluded;
 }
@@ -202,7 +204,7 @@ Status Store::set_tier(std::string_view id, std::string_view tier, std::string_v
   Result<Statement> update = database.prepare("UPDATE bundle SET tier = ?, verdict = ? WHERE id = ?");
   if (!update) return update.error();
   if (Status status = update->bind(tier).bind(verdict).bind(id).run(); !status) return status;
-  if (sqlite3_changes(database.handle()) == 0) return unknown_bundle(id);
+  if (database.changes() == 0) return unknown_bundle(id);
   return transaction->commit();
 }
 

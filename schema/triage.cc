@@ -22,10 +22,11 @@ Status insert_triage(Database& database, const TriageRecord& decision) {
   }
   Result<Statement> insert = database.prepare(
       "INSERT INTO triage (regression_id, set_at, state, why, subject) "
-      "VALUES (?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?, ?) ON CONFLICT DO NOTHING");
+      "VALUES (?, coalesce(?, " +
+      std::string(database.now()) + "), ?, ?, ?) ON CONFLICT DO NOTHING");
   if (!insert) return insert.error();
   insert->bind(decision.regression_id).bind_or_null(decision.set_at).bind(decision.state);
-  return insert->bind(to_utf8(decision.why)).bind(decision.subject).run();
+  return insert->bind(free_text(database, to_utf8(decision.why))).bind(decision.subject).run();
 }
 
 Status Store::put_triage(const TriageRecord& decision) {

@@ -8,21 +8,21 @@
 #include <random>
 
 #include "base/file.h"
-#include "schema/sqlite.h"
+#include "schema/database.h"
 #include "schema/store.h"
+#include "schema/test_postgres.h"
 #include "schema/test_records.h"
 
 namespace capbench::schema {
 namespace {
 
-using testing::Folder;
 using testing::must;
 using testing::Setting;
 using Row = std::map<std::string, std::string>;  // column -> value as text; "NULL" for none
 
-class Views : public ::testing::Test {
+class Views : public ::testing::TestWithParam<Backend> {
  protected:
-  Views() : store_(must(Store::open(folder_ / "results.db", OpenMode::kCreate))) {}
+  Views() : place_(GetParam()), store_(must(Store::open(place_.path(), OpenMode::kCreate))) {}
   void SetUp() override { ASSERT_TRUE(testing::put(store_, setting_).ok()); }
 
   TrialRecord put(const TrialRecord& trial) {
@@ -55,33 +55,27 @@ class Views : public ::testing::Test {
   }
 
   std::vector<Row> query(const std::string& sql) {
-    Database database =
-        must(Database::open(folder_ / "results.db", Database::Access::kRead, std::chrono::milliseconds(500)));
+    Database database = must(Database::open(place_.path(), Database::Access::kRead, std::chrono::milliseconds(500)));
     Statement rows = must(database.prepare(sql));
-    sqlite3_stmt* names = nullptr;
-    EXPECT_EQ(sqlite3_prepare_v2(database.handle(), sql.c_str(), -1, &names, nullptr), SQLITE_OK);
     std::vector<Row> found;
     while (must(rows.step())) {
       Row row;
-      for (int c = 0; c < sqlite3_column_count(names); ++c)
-        row[sqlite3_column_name(names, c)] = rows.is_null(c) ? "NULL" : rows.text(c);
+      for (int c = 0; c < rows.columns(); ++c) row[rows.name(c)] = rows.is_null(c) ? "NULL" : rows.text(c);
       found.push_back(row);
     }
-    sqlite3_finalize(names);
     return found;
   }
 
   // Exactly, not as text.
   std::vector<double> numbers(const std::string& sql) {
-    Database database =
-        must(Database::open(folder_ / "results.db", Database::Access::kRead, std::chrono::milliseconds(500)));
+    Database database = must(Database::open(place_.path(), Database::Access::kRead, std::chrono::milliseconds(500)));
     Statement rows = must(database.prepare(sql));
     std::vector<double> found;
     while (must(rows.step())) found.push_back(rows.real(0));
     return found;
   }
 
-  Folder folder_;
+  testing::Place place_;
   Setting setting_;
   Store store_;
 };
@@ -99,7 +93,7 @@ double median_of_trials(const std::vector<TrialRecord>& trials, const std::strin
   return testing::median(medians);
 }
 
-TEST_F(Views, SampleHasEveryRepetition) {
+TEST_P(Views, SampleHasEveryRepetition) {
   const auto trials = put_matrix();
   std::size_t count = 0;
   for (const TrialRecord& trial : trials) {
@@ -121,7 +115,7 @@ TEST_F(Views, SampleHasEveryRepetition) {
   EXPECT_EQ(query("SELECT count(*) AS n FROM sample")[0].at("n"), std::to_string(count));
 }
 
-TEST_F(Views, SpeedupIsTheRatioOfMediansOfTrialMedians) {
+TEST_P(Views, SpeedupIsTheRatioOfMediansOfTrialMedians) {
   const auto trials = put_matrix();
   const auto rows = query("SELECT * FROM speedup ORDER BY test");
   ASSERT_EQ(rows.size(), 2U);
@@ -150,7 +144,7 @@ TEST_F(Views, SpeedupIsTheRatioOfMediansOfTrialMedians) {
   }
 }
 
-TEST_F(Views, SpeedupCountsOnlyLastAttemptsThatAreOk) {
+TEST_P(Views, SpeedupCountsOnlyLastAttemptsThatAreOk) {
   auto trials = put_matrix();
   const double before = numbers("SELECT unlocked FROM speedup WHERE test = 'pp512'").at(0);
   TrialRecord trial = testing::trial(setting_, "unlocked", 6, 100);
@@ -180,7 +174,7 @@ TEST_F(Views, SpeedupCountsOnlyLastAttemptsThatAreOk) {
   EXPECT_EQ(query("SELECT count(*) AS n FROM latest_trial WHERE arm = 'unlocked' AND block = 0")[0].at("n"), "1");
 }
 
-TEST_F(Views, SpeedupNeverPoolsWhatDiffers) {
+TEST_P(Views, SpeedupNeverPoolsWhatDiffers) {
   put(testing::trial(setting_, "bare-metal", 0));
   put(testing::trial(setting_, "stock", 0, 8));
   TrialRecord one = testing::trial(setting_, "unlocked", 0, 2);
@@ -231,7 +225,7 @@ TEST_F(Views, SpeedupNeverPoolsWhatDiffers) {
   }
 }
 
-TEST_F(Views, SpeedupTellsTheWorstTreatmentAndQuality) {
+TEST_P(Views, SpeedupTellsTheWorstTreatmentAndQuality) {
   put(testing::trial(setting_, "stock", 0, 8));
   TrialRecord trial = testing::trial(setting_, "unlocked", 0);
   trial.quality = "passed";
@@ -256,7 +250,7 @@ TEST_F(Views, SpeedupTellsTheWorstTreatmentAndQuality) {
   EXPECT_EQ(get("percent_of_bare_metal"), "NULL");
 }
 
-TEST_F(Views, LlamaBenchHasItsOwnColumns) {
+TEST_P(Views, LlamaBenchHasItsOwnColumns) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   trial.results[1].fields = R"({"build_number":"1275","avg_ts":"12.5","f16_kv":"1","use_mmap":true})";  // as from a CSV
   trial.results.push_back(trial.results[0]);
@@ -281,7 +275,7 @@ TEST_F(Views, LlamaBenchHasItsOwnColumns) {
   EXPECT_EQ(numbers("SELECT avg_ts FROM llama_bench WHERE test = 'pp512' AND avg_ts IS NOT NULL").at(0), average);
 }
 
-TEST_F(Views, ASampleOfNoTimeHasNoRate) {
+TEST_P(Views, ASampleOfNoTimeHasNoRate) {
   TrialRecord trial = testing::trial(setting_, "stock", 0);
   trial.results.resize(1);
   trial.results[0].samples_ns = {0};
@@ -297,13 +291,21 @@ std::string section(const std::string& page, const std::string& name) {
   return page.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-TEST_F(Views, ThePageDescribesEveryColumn) {
+TEST_P(Views, ThePageDescribesEveryColumn) {
   const std::string page = must(read_file("schema/schema.md"));
   std::size_t described = 0;
-  for (const Row& table : query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")) {
+  const bool is_file = GetParam() == Backend::kSqlite;
+  for (const Row& table : query(is_file ? "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"
+                                        : "SELECT table_name::text AS name FROM information_schema.tables WHERE "
+                                          "table_schema = current_schema() AND table_name <> 'capbench_format'")) {
     const std::string text = section(page, table.at("name"));
     ASSERT_NE(text, "") << table.at("name");
-    for (const Row& column : query("SELECT name FROM pragma_table_info('" + table.at("name") + "')")) {
+    const std::string of = "'" + table.at("name") + "'";
+    for (const Row& column :
+         query(is_file ? "SELECT name FROM pragma_table_info(" + of + ")"
+                       : "SELECT column_name::text AS name FROM information_schema.columns WHERE "
+                         "table_schema = current_schema() AND column_name <> 'rowid' AND table_name = " +
+                             of)) {
       EXPECT_NE(text.find("`" + column.at("name") + "`"), std::string::npos)
           << table.at("name") << "." << column.at("name");
       ++described;
@@ -312,7 +314,8 @@ TEST_F(Views, ThePageDescribesEveryColumn) {
   EXPECT_GT(described, 150U);
 }
 
-TEST_F(Views, ThePagesQueriesRun) {
+TEST_P(Views, ThePagesQueriesRun) {
+  if (GetParam() != Backend::kSqlite) GTEST_SKIP() << "the page's queries are for sqlite3";
   put_matrix();
   TrialRecord failed = testing::trial(setting_, "unlocked", 9);
   failed.status = "failed";
@@ -331,7 +334,7 @@ TEST_F(Views, ThePagesQueriesRun) {
 }
 
 // Each field of each row that real builds printed arrives under its own name.
-TEST_F(Views, LlamaBenchCarriesRecordedRows) {
+TEST_P(Views, LlamaBenchCarriesRecordedRows) {
   const char* shared = std::getenv("CAPBENCH_SHARED");
   if (shared == nullptr) GTEST_SKIP() << "CAPBENCH_SHARED is not set";
   std::size_t checked = 0;
@@ -366,6 +369,9 @@ TEST_F(Views, LlamaBenchCarriesRecordedRows) {
   }
   EXPECT_GT(checked, 100U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Both, Views, ::testing::ValuesIn(testing::backends()),
+                         [](const auto& one) { return testing::backend_name(one.param); });
 
 }  // namespace
 }  // namespace capbench::schema

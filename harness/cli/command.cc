@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "models/catalog.h"
+#include "schema/address.h"
 #include "schema/store.h"
 #include "shim/common/evidence.h"
 
@@ -144,6 +145,7 @@ Result<LoadedSuite> load_suite(const std::string& path) {
 }
 
 Result<fs::path> store_path(const std::string& option, bool create) {
+  if (schema::is_address(option)) return fs::path(option);
   const fs::path path =
       option.empty() ? schema::default_store_path(std::getenv("XDG_DATA_HOME"), std::getenv("HOME")) : fs::path(option);
   std::error_code error;

@@ -8,8 +8,8 @@
 
 #include "reports/server/cursor.h"
 #include "reports/server/http/problem.h"
+#include "schema/database.h"
 #include "schema/inbox.h"
-#include "schema/sqlite.h"
 
 namespace capbench::server {
 namespace {
@@ -342,9 +342,10 @@ Result<std::string> machines_page(Reader& reader, const Page& page) {
     after = std::move(*place);
   }
   return reading(reader, [&](Database& database) -> Result<std::string> {
-    Result<Statement> rows = database.prepare(
-        "SELECT machine_id, max(machine_label), max(is_virtual), json_group_array(id) FROM environment "
-        "WHERE machine_id > ? GROUP BY machine_id ORDER BY machine_id LIMIT ?");
+    Result<Statement> rows =
+        database.prepare("SELECT machine_id, max(machine_label), max(is_virtual), " +
+                         std::string(database.either("json_group_array(id)", "CAST(json_agg(id) AS TEXT)")) +
+                         " FROM environment WHERE machine_id > ? GROUP BY machine_id ORDER BY machine_id LIMIT ?");
     if (!rows) return rows.error();
     rows->bind(after).bind(static_cast<std::int64_t>(page.limit + 1));
     json items = json::array();
@@ -520,7 +521,7 @@ Result<std::int64_t> count_trials(Reader& reader, const std::string& suite, std:
     query.suite = suite;
     const Where w = where(query);
     Result<Statement> row =
-        database.prepare("SELECT count(*) FROM (SELECT 1 FROM trial AS t WHERE 1" + w.sql + " LIMIT ?)");
+        database.prepare("SELECT count(*) FROM (SELECT 1 FROM trial AS t WHERE TRUE" + w.sql + " LIMIT ?) AS some");
     if (!row) return row.error();
     for (const std::string& value : w.values) row->bind(value);
     const Result<bool> found = row->bind(most).step();

@@ -10,7 +10,8 @@ constexpr std::chrono::seconds kPatience{5};
 Result<schema::Database> open_database(const std::filesystem::path& path) {
   Result<schema::Database> database = schema::Database::open(path, schema::Database::Access::kRead, kPatience);
   if (!database) return database;
-  // Without this each reader may keep two megabytes of pages.
+  // Without this each reader of a file may keep two megabytes of pages.
+  if (database->backend() != schema::Backend::kSqlite) return database;
   if (Status status = database->exec("PRAGMA cache_size = -1024"); !status) return std::move(status).error();
   return database;
 }
@@ -25,8 +26,7 @@ Result<std::unique_ptr<Readers>> Readers::open(const std::filesystem::path& path
     Result<schema::Database> database = open_database(path);
     if (!database) return std::move(database).error();
     // A store of an older version can be read through a copy, which a server would not see grow.
-    if (const auto table = database->integer("SELECT count(*) FROM sqlite_schema WHERE name = 'bundle_trial'");
-        !table || *table == 0) {
+    if (const auto table = database->has_table("bundle_trial"); !table || !*table) {
       if (!table) return table.error();
       return Error{ErrorKind::kUsage, path.string(), "of an older version of capbench",
                    "bring it up to date: serve it once without --read-only"};
@@ -57,9 +57,7 @@ void Readers::give_back(std::unique_ptr<Reader> reader) {
 Result<std::uint64_t> Readers::state() {
   const std::lock_guard lock(watch_mutex_);
   // Of one connection that never writes: there every commit of anybody else counts.
-  const Result<std::int64_t> version = watch_.integer("PRAGMA data_version");
-  if (!version) return version.error();
-  return static_cast<std::uint64_t>(*version);
+  return watch_.state();
 }
 
 }  // namespace capbench::server

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "schema/sqlite.h"
+#include "schema/database.h"
 #include "schema/store.h"
 
 namespace capbench::server {

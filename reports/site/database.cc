@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "schema/address.h"
 #include "schema/store.h"
 
 namespace capbench::site {
@@ -15,6 +16,7 @@ Result<schema::Database> open_database(const std::filesystem::path& path) {
     return std::move(store).error();
   }
   Result<Database> database = Database::open(path, Database::Access::kRead, kPatience);
+  if (schema::is_address(path.native())) return database;
   if (database && database->integer("SELECT count(*) FROM trial").ok()) return database;
   // Where no side file can be made, nobody writes either.
   return Database::open(path, Database::Access::kImmutable, kPatience);

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/result.h"
-#include "schema/sqlite.h"
+#include "schema/database.h"
 
 namespace capbench::site {
 

@@ -120,7 +120,8 @@ class Reading {
   Status add(const std::filesystem::path& path, std::uint32_t store) {
     Result<Database> database = open_database(path);
     if (!database) return std::move(database).error();
-    if (Status status = database->exec("BEGIN"); !status) return status;
+    Result<schema::Transaction> view = schema::Transaction::begin(*database, schema::Transaction::Kind::kRead);
+    if (!view) return std::move(view).error();
     if (Status status = add_environments(*database); !status) return status;
     if (Status status = add_results(*database, store); !status) return status;
     if (Status status = add_runs(*database, store); !status) return status;
@@ -334,9 +335,9 @@ class Reading {
   }
 
   Status add_submissions(Database& database, std::uint32_t store) {
-    const auto table = database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'bundle_trial'");
+    const Result<bool> table = database.has_table("bundle_trial");
     if (!table) return table.error();
-    if (*table == 0) return {};  // an older store
+    if (!*table) return {};  // an older store
     auto statement = database.prepare(kSubmissions);
     if (!statement) return std::move(statement).error();
     for (;;) {

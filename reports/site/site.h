@@ -18,7 +18,7 @@
 #include "harness/stats/change_points.h"
 #include "reports/ablation.h"
 #include "reports/site/model.h"
-#include "schema/sqlite.h"
+#include "schema/database.h"
 #include "schema/store.h"
 
 namespace capbench::site {
