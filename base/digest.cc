@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <vector>
@@ -56,7 +57,8 @@ std::string Sha256::finish() {
 }
 
 bool is_sha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of(kDigits) == std::string_view::npos;
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 std::string sha256(std::string_view bytes) {

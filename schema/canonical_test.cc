@@ -123,6 +123,7 @@ TEST(Identity, IsTheDigestOfTheDocumentedText) {
   EXPECT_EQ(setting.closure.id,
             sha256(R"([["executable","llama-bench",")" + sha256("bench") + R"("],["library","libggml.so",")" +
                    sha256("ggml") + R"("],["model","tiny.gguf",")" + sha256("weights") + R"("]])"));
+  EXPECT_EQ(closure_id({}), sha256("[]"));
   EXPECT_EQ(setting.run.id,
             sha256(R"({"machine":"machine-a","seed":18446744073709551615,"started_at":"2026-11-30T04:25:07.123Z",)"
                    R"("suite":")" +

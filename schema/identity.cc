@@ -28,7 +28,21 @@ std::string closure_id(const ClosureRecord& closure) {
   }
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
-  return sha256(canonical(files));
+  // Spelled without a tree, as trials are.
+  std::string text;
+  for (const auto& file : files) {
+    for (std::size_t i = 0; i < file.size(); ++i) {
+      if (i > 0) {
+        text += ',';
+      } else {
+        text += text.empty() ? "[[" : ",[";
+      }
+      append_canonical(text, file[i]);
+    }
+    text += ']';
+  }
+  text += text.empty() ? "[]" : "]";
+  return sha256(text);
 }
 
 std::string run_id(const RunRecord& run) {

@@ -29,10 +29,11 @@ constexpr milliseconds kPause{500};       // when the machine cannot do it now
 constexpr std::size_t kMostLeft = 1000;   // of what others left, at a time
 constexpr std::size_t kMostWriting = 16;  // decisions on their way to the disk
 
-// Requests go first: a server under load answers, and looks at what it got with what is left over.
+// Requests go first: a server under load answers, and looks at what it got with what is left over. Not with the
+// scheduler's idle class: a thread of it that holds a lock could keep the others waiting for as long as they are busy.
 void give_way() {
 #ifdef __linux__
-  constexpr int kNice = 5;
+  constexpr int kNice = 19;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
 #elif defined(__APPLE__)
   static_cast<void>(::pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0));

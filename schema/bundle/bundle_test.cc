@@ -166,6 +166,11 @@ TEST(Seal, RefusesWhatNobodyWouldOpen) {
 TEST(Quality, IsNamedByItsPlace) {
   schema::QualityRecord check = testing::example().quality[0];
   const std::string id = quality_id(check);
+  EXPECT_EQ(id, sha256(schema::canonical({{"arm", check.arm},
+                                          {"attempt", check.attempt},
+                                          {"kind", check.kind},
+                                          {"model", check.model},
+                                          {"run", check.run_id}})));
   check.figures = "{}";
   check.reason = "other";
   EXPECT_EQ(quality_id(check), id);

@@ -1,7 +1,6 @@
 #include "schema/bundle/names.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/digest.h"
 #include "base/utf8.h"
@@ -99,13 +98,20 @@ std::string raw_member(std::string_view sha256) {
 }
 
 std::string quality_id(const schema::QualityRecord& check) {
-  return sha256(schema::canonical({
-      {"arm", to_utf8(check.arm)},
-      {"attempt", check.attempt},
-      {"kind", to_utf8(check.kind)},
-      {"model", to_utf8(check.model)},
-      {"run", to_utf8(check.run_id)},
-  }));
+  // Spelled without a tree: whoever opens a bundle names every check in it again.
+  std::string text;
+  const auto member = [&](std::string_view key, std::string_view value) {
+    text += key;
+    schema::append_canonical(text, to_utf8(value));
+  };
+  member("{\"arm\":", check.arm);
+  text += ",\"attempt\":";
+  schema::append_canonical(text, check.attempt);
+  member(",\"kind\":", check.kind);
+  member(",\"model\":", check.model);
+  member(",\"run\":", check.run_id);
+  text += '}';
+  return sha256(text);
 }
 
 }  // namespace capbench::bundle
