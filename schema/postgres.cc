@@ -476,9 +476,9 @@ Status PostgresEngine::sync() {
 }
 
 Result<std::vector<Answer>> PostgresEngine::collect() {
-  refused_ = false;
   std::vector<Answer> wanted;
   if (outstanding_.empty()) return wanted;
+  refused_ = false;
   if (!outstanding_.back().is_sync) {
     if (Status status = sync(); !status) return std::move(status).error();
   }

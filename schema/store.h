@@ -1,5 +1,5 @@
-// The SQLite store: every trial with its raw output, one transaction a trial.
-// A Store is used by one thread at a time; several processes may open the same file (WAL).
+// The store: every trial with its raw output, one transaction a trial. A file of SQLite, or a PostgreSQL address.
+// A Store is used by one thread at a time; several processes may open the same one.
 #ifndef CAPBENCH_SCHEMA_STORE_H_
 #define CAPBENCH_SCHEMA_STORE_H_
 
@@ -24,6 +24,7 @@ enum class OpenMode {
   kReadOnly,  // must exist and be of a version this program reads; nothing is written
 };
 
+struct CopiedTable;
 struct MeasurementSink;
 
 // Which trials. Empty members do not restrict.
@@ -158,6 +159,8 @@ class Store {
  private:
   friend class ImportWriter;
   friend class Inbox;
+  friend Result<std::vector<CopiedTable>> copy_store(Store& from, Store& to,
+                                                     const std::function<void(std::string_view, std::int64_t)>& tell);
   struct State;
   explicit Store(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

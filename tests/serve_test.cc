@@ -28,6 +28,7 @@
 #include "schema/inbox.h"
 #include "schema/store.h"
 #include "tests/support/command.h"
+#include "tests/support/served.h"
 
 namespace capbench::testing {
 namespace {
@@ -39,153 +40,7 @@ using server::testing::sealed;
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSubmissions = "/api/v1/submissions";
-constexpr const char* kType = "application/vnd.capbench.bundle";
 constexpr std::uint64_t kMostMemory = 200'000'000;
-
-std::string slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// A server of its own process.
-class Served {
- public:
-  Served(const Sandbox& sandbox, std::vector<std::string> more = {}) {
-    static std::atomic<int> counter{0};
-    const std::string name = "serve" + std::to_string(counter++);
-    out_ = sandbox.dir / (name + ".out");
-    err_ = sandbox.dir / (name + ".err");
-    std::vector<std::string> arguments{"serve",    "--db",        (sandbox.dir / "results.db").string(),
-                                       "--listen", "127.0.0.1:0", "--rate",
-                                       "0",        "--read-rate", "0"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    pid_ = start_command(sandbox.capbench_command(arguments), out_, err_);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    std::string line;
-    while (line.find('\n') == std::string::npos) {
-      if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("no address: " + slurp(err_));
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      line = slurp(out_);
-    }
-    port_ = std::stoi(line.substr(line.rfind(':') + 1));
-  }
-  Served(const Served&) = delete;
-  Served& operator=(const Served&) = delete;
-  ~Served() {
-    if (pid_ > 0) end(SIGKILL);
-  }
-
-  int port() const { return port_; }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  void signal(int number) const { ::kill(pid_, number); }
-  // The wait status.
-  int end(int number) {
-    signal(number);
-    return wait_command(std::exchange(pid_, -1));
-  }
-  std::string err() const { return slurp(err_); }
-  std::uint64_t most_memory() const {
-    std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
-    std::string line;
-    while (std::getline(status, line)) {
-      if (line.rfind("VmHWM:", 0) == 0) return std::stoull(line.substr(6)) * 1024;
-    }
-    return 0;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int port_ = 0;
-  fs::path out_;
-  fs::path err_;
-};
-
-httplib::Client client_of(const Served& served) {
-  httplib::Client client("127.0.0.1", served.port());
-  client.set_keep_alive(true);
-  client.set_tcp_nodelay(true);
-  client.set_read_timeout(60);
-  return client;
-}
-
-// Sends the bundles from `first` on until `stop`, and notes which were acknowledged.
-struct Senders {
-  std::atomic<bool> stop = false;
-  std::atomic<std::uint64_t> next;
-  std::mutex mutex;
-  std::set<std::string> taken;  // ids
-  std::vector<std::string> odd;
-  std::vector<std::thread> threads;
-
-  Senders(const Served& served, int count, std::uint64_t first, bool may_break) : next(first) {
-    for (int i = 0; i < count; ++i) {
-      threads.emplace_back([this, &served, may_break] {
-        httplib::Client client = client_of(served);
-        while (!stop) {
-          const bundle::Sealed bundle = numbered(next++);
-          const auto answer = client.Post(kSubmissions, bundle.archive, kType);
-          const std::lock_guard lock(mutex);
-          if (answer && answer->status == 201) {
-            taken.insert(bundle.id);
-          } else if (answer || !may_break) {
-            odd.push_back(answer ? answer->body : "no answer: " + httplib::to_string(answer.error()));
-          } else {
-            return;
-          }
-        }
-      });
-    }
-  }
-  void join() {
-    for (std::thread& thread : threads) thread.join();
-    threads.clear();
-  }
-};
-
-void expect_all_there(const Served& served, const std::set<std::string>& ids) {
-  httplib::Client client = client_of(served);
-  for (const std::string& id : ids) {
-    const auto answer = client.Get(std::string(kSubmissions) + "/" + id);
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->status, 200) << id;
-  }
-}
-
-// Until nothing waits to be verified.
-void expect_verified(const Served& served) {
-  httplib::Client client = client_of(served);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (client.Get("/metrics")->body.find("\ncapbench_inbox_bundles 0\n") == std::string::npos) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the inbox is not empty";
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-// Nothing lost, nothing twice, nothing broken: what was acknowledged was taken, or waits in the inbox.
-void expect_sound(const fs::path& db, const std::set<std::string>& acknowledged, bool exactly, bool all_taken = false) {
-  auto store = schema::Store::open(db, schema::OpenMode::kCreate);
-  ASSERT_TRUE(store.ok());
-  EXPECT_TRUE(store->check_integrity().ok());
-  const auto bundles = store->bundles({});
-  ASSERT_TRUE(bundles.ok());
-  std::set<std::string> held;
-  for (const auto& bundle : *bundles) held.insert(bundle.id);
-  EXPECT_EQ(held.size(), bundles->size());
-  EXPECT_EQ(store->trials({})->size(), 6 * held.size());
-  const auto pending = schema::Inbox(*store).pending(100'000);
-  ASSERT_TRUE(pending.ok());
-  if (all_taken) {
-    EXPECT_TRUE(pending->empty());
-  }
-  for (const schema::InboxEntry& entry : *pending) EXPECT_TRUE(held.insert(entry.id).second) << entry.id;
-  for (const std::string& id : acknowledged) EXPECT_TRUE(held.count(id) == 1) << id;
-  if (exactly) {
-    EXPECT_EQ(held, acknowledged);
-  }
-}
 
 TEST(Serve, WhatWasAcknowledgedSurvivesKill9) {
   const Sandbox sandbox;
@@ -253,7 +108,7 @@ TEST(Serve, TwoServersAndAnIngestShareOneStore) {
         httplib::Client client = client_of(*served);
         for (std::uint64_t i = 0; i < 25; ++i) {
           const bundle::Sealed bundle = numbered(backwards ? 24 - i : i);
-          const auto answer = client.Post(kSubmissions, bundle.archive, kType);
+          const auto answer = client.Post(kSubmissions, bundle.archive, kBundleType);
           const std::lock_guard lock(mutex);
           if (answer && (answer->status == 200 || answer->status == 201)) {
             acknowledged.insert(bundle.id);
@@ -373,14 +228,14 @@ TEST(Serve, WhatAnotherSignerMeasuredElsewhereIsReproduced) {
     const Served served(sandbox);
     httplib::Client client = client_of(served);
     for (const bundle::Sealed* one : {&mine, &same_signer, &wide}) {
-      const auto answer = client.Post(kSubmissions, one->archive, kType);
+      const auto answer = client.Post(kSubmissions, one->archive, kBundleType);
       ASSERT_EQ(answer->status, 201) << answer->body;
     }
     expect_verified(served);
     // Neither the same signer nor wide intervals do.
     for (const bundle::Sealed* one : {&mine, &same_signer, &wide})
       EXPECT_EQ(tier_of(client, one->id, "consistent"), "consistent");
-    ASSERT_EQ(client.Post(kSubmissions, theirs.archive, kType)->status, 201);
+    ASSERT_EQ(client.Post(kSubmissions, theirs.archive, kBundleType)->status, 201);
     EXPECT_EQ(tier_of(client, theirs.id, "reproduced"), "reproduced");
     EXPECT_EQ(tier_of(client, mine.id, "reproduced"), "reproduced");
     EXPECT_EQ(tier_of(client, wide.id, "consistent"), "consistent");
@@ -472,7 +327,7 @@ TEST(Serve, HostileBundlesAreRefusedWithinTheMemoryItMayUse) {
       for (std::size_t i = 0; i < hostile.size(); ++i) {
         const std::string& bytes = hostile[(i + static_cast<std::size_t>(t)) % hostile.size()];
         for (int attempt = 0; attempt < 100; ++attempt) {
-          const auto answer = client.Post(kSubmissions, bytes, kType);
+          const auto answer = client.Post(kSubmissions, bytes, kBundleType);
           if (answer && answer->status == 503) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
             continue;
@@ -490,7 +345,7 @@ TEST(Serve, HostileBundlesAreRefusedWithinTheMemoryItMayUse) {
   RecordProperty("most_memory", std::to_string(memory));
   EXPECT_LT(memory, kMostMemory);
   httplib::Client client = client_of(served);
-  EXPECT_EQ(client.Post(kSubmissions, numbered(1).archive, kType)->status, 201);
+  EXPECT_EQ(client.Post(kSubmissions, numbered(1).archive, kBundleType)->status, 201);
 }
 
 TEST(Serve, AThousandAttacksAreRefusedAndLeaveNothing) {
@@ -507,7 +362,7 @@ TEST(Serve, AThousandAttacksAreRefusedAndLeaveNothing) {
       threads.emplace_back([&] {
         httplib::Client client = client_of(served);
         for (std::size_t i = next++; i < attacks.size(); i = next++) {
-          const auto answer = client.Post(kSubmissions, attacks[i].archive, kType);
+          const auto answer = client.Post(kSubmissions, attacks[i].archive, kBundleType);
           const json said = answer ? json::parse(answer->body, nullptr, false) : json();
           const bool reason = said.is_object() && said.contains("error") && !said["error"].value("cause", "").empty() &&
                               !said["error"].value("remedy", "").empty();
@@ -522,7 +377,7 @@ TEST(Serve, AThousandAttacksAreRefusedAndLeaveNothing) {
     EXPECT_TRUE(odd.empty()) << odd.size() << " " << odd.front();
     EXPECT_LT(served.most_memory(), kMostMemory);
     httplib::Client client = client_of(served);
-    EXPECT_EQ(client.Post(kSubmissions, numbered(1).archive, kType)->status, 201);
+    EXPECT_EQ(client.Post(kSubmissions, numbered(1).archive, kBundleType)->status, 201);
     expect_verified(served);
     EXPECT_EQ(WEXITSTATUS(served.end(SIGTERM)), 0);
   }
@@ -563,7 +418,7 @@ TEST(Serve, SaysWhatIsWrongWithItsOptions) {
   const Served reading(sandbox, {"--read-only"});
   httplib::Client client = client_of(reading);
   EXPECT_EQ(client.Get("/api/v1/bundles")->status, 200);
-  EXPECT_EQ(client.Post(kSubmissions, "x", kType)->status, 403);
+  EXPECT_EQ(client.Post(kSubmissions, "x", kBundleType)->status, 403);
 }
 
 }  // namespace

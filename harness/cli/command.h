@@ -38,6 +38,7 @@ void add_explain(CLI::App& app, Session& session);
 void add_submit(CLI::App& app, Session& session);
 void add_withdraw(CLI::App& app, Session& session);
 void add_ingest(CLI::App& app, Session& session);
+void add_copy(CLI::App& app, Session& session);
 void add_verify(CLI::App& app, Session& session);
 void add_serve(CLI::App& app, Session& session);
 
@@ -63,7 +64,8 @@ struct LoadedSuite {
 };
 Result<LoadedSuite> load_suite(const std::string& path);
 
-// --db, or the default place; its folder is made when `create`.
+// --db, or the default place; its folder is made when `create`. A PostgreSQL address is given back as it is: it may be
+// shown through schema::shown() only.
 Result<std::filesystem::path> store_path(const std::string& option, bool create);
 
 }  // namespace capbench::cli

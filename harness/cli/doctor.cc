@@ -20,6 +20,7 @@
 #include "harness/target/target.h"
 #include "models/catalog.h"
 #include "models/inspect.h"
+#include "schema/address.h"
 #include "schema/store.h"
 #include "shim/common/evidence.h"
 #include "shim/common/toggles.h"
@@ -69,7 +70,7 @@ void check_store(const std::string& db, std::vector<Finding>& findings) {
     return;
   }
   std::error_code error;
-  if (!fs::exists(*path, error)) {
+  if (!schema::is_address(path->native()) && !fs::exists(*path, error)) {
     findings.push_back(found("store", path->string() + " (made by the first run)"));
     return;
   }
@@ -82,7 +83,7 @@ void check_store(const std::string& db, std::vector<Finding>& findings) {
     findings.push_back(from_error("store", status.error()));
     return;
   }
-  findings.push_back(found("store", path->string()));
+  findings.push_back(found("store", schema::shown(path->string())));
 }
 
 void check_lock(std::vector<Finding>& findings) {
@@ -268,7 +269,8 @@ void add_doctor(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("doctor", "What is here, what is missing, what to type");
   command->add_option("SUITE", options->suite, "check what this suite needs");
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->footer("Exit status 3: something is missing.\nExample:\n  capbench doctor suites/quickstart.json");
   command->callback([&session, options] {
     session.action = [&session, options] { return doctor(session, options->suite, options->db); };

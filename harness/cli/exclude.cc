@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "harness/cli/command.h"
+#include "schema/address.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -27,7 +28,9 @@ int exclude(const Options& options) {
   auto path = store_path(options.db, false);
   if (!path) return fail(path.error());
   // Opening for writing would make an empty store out of a mistyped name.
-  if (std::error_code error; !std::filesystem::exists(*path, error)) return fail(file_error(*path, ENOENT));
+  if (std::error_code error; !schema::is_address(path->native()) && !std::filesystem::exists(*path, error)) {
+    return fail(file_error(*path, ENOENT));
+  }
   auto store = schema::Store::open(*path, schema::OpenMode::kCreate);
   if (!store) return fail(store.error());
   if (auto status = store->exclude_trial(options.trial, options.why); !status) return fail(status.error());
@@ -43,7 +46,8 @@ void add_exclude(CLI::App& app, Session& session) {
       app.add_subcommand("exclude", "Keep a trial out of every report, with the reason; never delete it");
   command->add_option("TRIAL", options->trial, "its id, or as many first digits as no other has")->required();
   command->add_option("--why", options->why, "the reason, kept with the trial")->required();
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->footer(
       "There is no way back: the trial stays, and so does the mark; a second reason\n"
       "is added to the first. The HTML report "

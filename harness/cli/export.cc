@@ -6,6 +6,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/export/render.h"
+#include "schema/address.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -33,7 +34,7 @@ int export_results(const Options& options) {
     fmt::print(stderr, "left out, since nobody can have measured it: {}\n", result);
   }
   if (rows.empty()) {
-    return fail({ErrorKind::kUsage, path->string(), "holds no result of a trial that is ok",
+    return fail({ErrorKind::kUsage, schema::shown(path->string()), "holds no result of a trial that is ok",
                  "`capbench report speedup`, which says what became of the trials"});
   }
   if (options.format == "llama-bench-sqlite") {
@@ -59,7 +60,8 @@ int export_results(const Options& options) {
 void add_export(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "Print results as llama-bench's own formats");
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--suite", options->suite, "only this suite (name or id)");
   command->add_option("--format", options->format, "jsonl, csv, sql, md or llama-bench-sqlite")
       ->check(CLI::IsMember({"jsonl", "csv", "sql", "md", "llama-bench-sqlite"}))

@@ -18,6 +18,7 @@
 #include "harness/import/evidence/put_evidence.h"
 #include "harness/import/store/import_into.h"
 #include "harness/runner/version.h"
+#include "schema/address.h"
 #include "schema/bundle/bundle.h"
 #include "schema/import_writer.h"
 #include "schema/store.h"
@@ -95,14 +96,14 @@ bool is_bundle(const std::string& path) {
 
 // The exit status.
 int import_one(schema::Store& store, const std::string& path, const imports::ImportOptions& options, Tally& tally) {
-  if (is_bundle(path)) {
+  if (!schema::is_address(path) && is_bundle(path)) {
     const auto outcome = ingest_file(store, path, "");
     if (!outcome) return fail(outcome.error());
     tally.added += outcome->added;
     tally.known += outcome->known;
     return 0;
   }
-  auto outcome = imports::is_capbench_store(path)
+  auto outcome = schema::is_address(path) || imports::is_capbench_store(path)
                      ? imports::merge_store_into(store, path)
                      : imports::import_file_into(store, path, options, std::string(runner::kVersion));
   if (!outcome) return fail(outcome.error());
@@ -173,7 +174,7 @@ int import_paths(const Options& options) {
     }
   }
   tell(fmt::format("{} trials added, {} known; the table: capbench report speedup --db {}\n", tally.added, tally.known,
-                   path->string()));
+                   schema::shown(path->string())));
   return worst != 0 ? worst : tally.finding ? exit_status(ErrorKind::kFinding) : 0;
 }
 
@@ -184,7 +185,8 @@ void add_import(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("import", "Take in results that were measured without capbench");
   command->add_option("PATH", options->paths, "llama-bench output, evidence folders, databases, other stores, bundles")
       ->required();
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--as", options->as, "the kind of file [as its content tells]")
       ->check(CLI::IsMember({"llama-bench", "google-benchmark", "mlx-lm", "sqlite"}));
   command->add_option("--columns", options->columns, "for a CSV of your own: FIELD=COLUMN;FIELD:=VALUE;...");

@@ -177,7 +177,8 @@ void add_ingest(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("ingest", "Take bundles of others into the store, each verified and whole");
   command->add_option("PATH", options->paths, "bundles (.capbundle), or folders with bundles anywhere below")
       ->required();
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--signers", options->signers,
                       "whose signatures are expected: a file of ALLOWED SIGNERS, see ssh-keygen(1)");
   command->footer(

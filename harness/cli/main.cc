@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   cli::add_submit(app, session);
   cli::add_withdraw(app, session);
   cli::add_ingest(app, session);
+  cli::add_copy(app, session);
   cli::add_verify(app, session);
   cli::add_serve(app, session);
   cli::add_site(app, session);

@@ -7,6 +7,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/report_paper.h"
 #include "reports/render.h"
+#include "schema/address.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -31,8 +32,8 @@ int print_report(std::string_view kind, const Options& options) {
   if (!report) return fail(report.error());
   if (report->empty) {
     const std::string of = options.suite.empty() ? "" : fmt::format(" of suite \"{}\"", options.suite);
-    return fail({ErrorKind::kUsage, path->string(), "holds no trials" + of,
-                 "`capbench run SUITE --db " + path->string() + "`"});
+    return fail({ErrorKind::kUsage, schema::shown(path->string()), "holds no trials" + of,
+                 "`capbench run SUITE --db " + schema::shown(path->string()) + "`"});
   }
   return write_output(options.out, report->text);
 }
@@ -51,7 +52,8 @@ void add_report(CLI::App& app, Session& session) {
   for (const reports::ReportKind& kind : reports::report_kinds()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = report->add_subcommand(std::string(kind.name), std::string(kind.about));
-    command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+    command->add_option("--db", options->db,
+                        "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
     command->add_option("--suite", options->suite, "only this suite (name or id)");
     command->add_option("--format", options->format, fmt::format("{}", fmt::join(formats, ", ")))
         ->check(CLI::IsMember(formats))

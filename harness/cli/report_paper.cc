@@ -15,6 +15,7 @@
 #include "reports/paper/paper.h"
 #include "reports/read_ablation.h"
 #include "reports/read_speedup.h"
+#include "schema/address.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -42,8 +43,8 @@ Result<paper::Paper> read_paper(const Options& options, const std::string& suite
   if (!speedup) return std::move(speedup).error();
   if (speedup->rows.empty()) {
     const std::string of = suite.empty() ? "" : fmt::format(" of suite \"{}\"", suite);
-    return Error{ErrorKind::kUsage, path->string(), "holds no trials" + of,
-                 "`capbench run SUITE --db " + path->string() + "`"};
+    return Error{ErrorKind::kUsage, schema::shown(path->string()), "holds no trials" + of,
+                 "`capbench run SUITE --db " + schema::shown(path->string()) + "`"};
   }
   auto ablation = reports::read_ablation(*store, filter);
   if (!ablation) return std::move(ablation).error();
@@ -131,7 +132,8 @@ void add_report_paper(CLI::App& report, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = report.add_subcommand(
       "paper", "Write a paper's text, tables, figures and numbers, or check that the store still gives them");
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--suite", options->suite, "only this suite (name or id)");
   command->add_option("--out", options->out, "the folder to write: LaTeX, Markdown, HTML, numbers.json, figures/");
   command->add_option("--check", options->check,

@@ -13,6 +13,7 @@
 #include "harness/cli/command.h"
 #include "harness/runner/progress.h"
 #include "harness/runner/stop_signal.h"
+#include "schema/address.h"
 
 namespace capbench::cli {
 namespace {
@@ -89,7 +90,7 @@ int run(const Session& session, const Options& options) {
       runner::run_suite(loaded->suite, loaded->folder, *store, session.install, run_options, *progress, stop);
   progress.reset();  // a bar must be gone before anything else is printed
   if (!summary) return fail(summary.error());
-  return summarize(*summary, path->string(), options);
+  return summarize(*summary, schema::shown(path->string()), options);
 }
 
 }  // namespace
@@ -98,7 +99,8 @@ void add_run(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Run a suite: every trial a fresh process, every sample kept");
   command->add_option("SUITE", options->suite, "the suite file")->required();
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_flag("--resume", options->resume, "go on with this suite's newest run here: only what is missing");
   command->add_option("--only", options->only, "only trials whose MODEL/WORKLOAD/ARM matches this pattern (* ? [])");
   command->add_option("--shard", options->shard, "I/N: only the I-th of N parts, made of whole blocks");

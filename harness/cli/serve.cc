@@ -145,7 +145,8 @@ int serve(const ServeOptions& chosen) {
 void add_serve(CLI::App& app, Session& session) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = app.add_subcommand("serve", "Take submissions and show results over HTTP");
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--listen", options->listen, "ADDRESS:PORT; port 0: a free one, which is printed")
       ->capture_default_str();
   command->add_option("--url", options->url, "what people reach it under, in front of the paths in replies");

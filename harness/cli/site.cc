@@ -58,7 +58,9 @@ void add_site(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("site", "Write the results as a web site of static files");
   command->add_option("folder", options->folder, "where to: a new or empty folder, or an earlier site")->required();
-  command->add_option("--db", options->db, "a store, may be given several times [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option(
+      "--db", options->db,
+      "a store, a file or postgresql://...; may be given several times [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--trials", options->trials, "trials with a page of their own, the newest; 0: every one")
       ->check(whole_number)
       ->capture_default_str();

@@ -27,6 +27,7 @@
 #include "harness/submit/upload.h"
 #include "harness/verify/verdict.h"
 #include "reports/server/tokens.h"
+#include "schema/address.h"
 #include "schema/bundle/bundle.h"
 #include "schema/bundle/exchange.h"
 #include "schema/store.h"
@@ -218,7 +219,7 @@ int send(const Options& options, const submit::ServerAddress& server, const std:
 
 // What cannot be sealed was read from the store a moment ago.
 Error of_store(const Options& options, Error error) {
-  const std::string store = options.db.empty() ? "the store" : options.db;
+  const std::string store = options.db.empty() ? "the store" : schema::shown(options.db);
   error.what = store + (error.what.empty() ? "" : ", " + error.what);
   error.remedy =
       "it was changed by hand, or is damaged: restore it from a copy, or submit the other results (--run, --suite)";
@@ -296,7 +297,8 @@ void add_submit(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "submit", "Make a bundle of results without personal details, and send it or write it to a file");
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--suite", options->suite, "only this suite (name or id)");
   command->add_option("--run", options->runs, "only this run (its id, or the first digits); may be repeated");
   command->add_option("--out", options->out, "the file to write, NAME.capbundle");

@@ -25,6 +25,7 @@
 #include "harness/watch/build_list.h"
 #include "reports/history.h"
 #include "reports/regressions.h"
+#include "schema/address.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -150,6 +151,11 @@ int watch_builds(const Session& session, const Options& options) {
   }
   auto path = store_path(options.db, true);
   if (!path) return fail(path.error());
+  if (schema::is_address(path->native())) {
+    return fail({ErrorKind::kUsage, schema::shown(path->string()),
+                 "watch keeps its lock and its comments beside the store",
+                 "watch with a file, then `capbench copy --from FILE --to " + schema::shown(path->string()) + "`"});
+  }
   auto lock = only_one(path->string() + ".watch-lock");
   if (!lock) return fail(lock.error());
   if (!lock->has_value()) {

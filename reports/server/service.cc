@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
+#include "base/digest.h"
 #include "reports/server/call.h"
 #include "reports/server/embedded.h"
 #include "reports/server/http/problem.h"
+#include "schema/address.h"
 
 namespace capbench::server {
 namespace {
@@ -14,7 +17,12 @@ namespace {
 constexpr std::size_t kReadersOfSubmissions = 2;          // they look up one bundle each
 constexpr std::size_t kMostWithdrawalBytes = 16U << 10U;  // of a signature
 
+// Beside the store's file. Of a server's store: where this user's data lie, one for all servers of this machine.
 std::filesystem::path uploads_folder(std::filesystem::path db) {
+  if (schema::is_address(db.native())) {
+    const auto data = schema::default_store_path(std::getenv("XDG_DATA_HOME"), std::getenv("HOME")).parent_path();
+    return data / ("server-" + sha256(schema::shown(db.native())).substr(0, 16) + ".uploads");
+  }
   db += ".uploads";
   return db;
 }
