@@ -1,6 +1,8 @@
 #include "harness/import/json_scan.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -108,13 +110,27 @@ std::optional<unsigned> hex_value(std::string_view digits) {
 
 class Scanner {
  public:
-  Scanner(std::string_view text, std::vector<JsonMember>& members) : text_(text), members_(members) {}
+  Scanner(std::string_view text, std::vector<JsonMember>& members, std::vector<std::size_t>* ends = nullptr)
+      : text_(text), members_(members), ends_(ends) {}
 
   JsonScan object() {
     members_.clear();
     at_ = 1;
     if (!skip_to_member()) return result();
     if (peek() == '}') return whole();
+    return rest();
+  }
+
+  // The object from behind a comma on; the members before it are there.
+  JsonScan object_from(std::size_t at) {
+    at_ = at;
+    if (!skip_to_member()) return result();
+    if (peek() == '}') return wrong("a comma before the closing brace");
+    return rest();
+  }
+
+ private:
+  JsonScan rest() {
     while (true) {
       JsonMember& member = members_.emplace_back();
       if (!member_name(member) || !(is_sample_list(member) ? sample_list(member.value) : value(member.value))) {
@@ -124,12 +140,12 @@ class Scanner {
       if (!skip_to_separator()) return result();
       if (peek() == '}') return whole();
       ++at_;  // the comma
+      if (ends_ != nullptr) ends_->push_back(at_);
       if (!skip_to_member()) return result();
       if (peek() == '}') return wrong("a comma before the closing brace");
     }
   }
 
- private:
   char peek() const { return text_[at_]; }
   bool at_end() const { return at_ >= text_.size(); }
 
@@ -350,6 +366,7 @@ class Scanner {
 
   std::string_view text_;
   std::vector<JsonMember>& members_;
+  std::vector<std::size_t>* ends_;  // behind the comma of each member that is scanned
   std::size_t at_ = 0;
   JsonScan scan_;
 };
@@ -386,6 +403,46 @@ void resolve_escapes(std::string_view text, std::string& out) {
 
 JsonScan scan_object(std::string_view text, std::vector<JsonMember>& members) {
   return Scanner(text, members).object();
+}
+
+JsonScan ObjectScanner::scan(std::string_view text, std::vector<JsonMember>& members) {
+  const std::size_t shorter = std::min(text.size(), last_.size());
+  const auto common = static_cast<std::size_t>(
+      std::mismatch(last_.begin(), last_.begin() + static_cast<std::ptrdiff_t>(shorter), text.begin()).first -
+      last_.begin());
+  same_ = 0;
+  while (same_ < known_.size() && known_[same_].end <= common) ++same_;
+  ends_.clear();
+  members.clear();
+  for (std::size_t i = 0; i < same_; ++i) {
+    const Known& known = known_[i];
+    JsonMember& member = members.emplace_back(known.member);
+    member.name = text.substr(known.name, known.member.name.size());
+    member.value.text = text.substr(known.value, known.member.value.text.size());
+  }
+  Scanner scanner(text, members, &ends_);
+  const JsonScan scan = same_ == 0 ? scanner.object() : scanner.object_from(known_[same_ - 1].end);
+  remember(text, scan, members);
+  return scan;
+}
+
+void ObjectScanner::remember(std::string_view text, const JsonScan& scan, const std::vector<JsonMember>& members) {
+  constexpr std::size_t kLongest = 16384;  // longer ones are nobody's rows
+  if (scan.state != JsonScan::State::kWhole) return;
+  if (scan.first_log_line != 0 || scan.end > kLongest) {
+    last_.clear();
+    known_.clear();
+    return;
+  }
+  const std::size_t from = same_ == 0 ? 0 : known_[same_ - 1].end;
+  last_.resize(from);
+  last_.append(text.substr(from, scan.end - from));
+  known_.resize(same_);
+  for (std::size_t i = 0; i < ends_.size() && same_ + i < members.size(); ++i) {
+    const JsonMember& member = members[same_ + i];
+    known_.push_back({static_cast<std::size_t>(member.name.data() - text.data()),
+                      static_cast<std::size_t>(member.value.text.data() - text.data()), ends_[i], member});
+  }
 }
 
 bool decode_string(const JsonValue& value, std::string& out) {

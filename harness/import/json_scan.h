@@ -46,6 +46,30 @@ struct JsonScan {
 // malformed numbers: whoever reads it meets each of them anyway.
 JsonScan scan_object(std::string_view text, std::vector<JsonMember>& members);
 
+// The same for objects that follow each other and mostly begin with the same bytes, as the rows of one process do: what
+// an object has in common with the one before it is compared and not scanned again.
+class ObjectScanner {
+ public:
+  JsonScan scan(std::string_view text, std::vector<JsonMember>& members);
+  // How many members of the last object stood, byte for byte, at the beginning of the whole one before it.
+  std::size_t same() const { return same_; }
+
+ private:
+  // A member of the object before, as places in it.
+  struct Known {
+    std::size_t name = 0;
+    std::size_t value = 0;
+    std::size_t end = 0;  // behind its comma
+    JsonMember member;    // only the sizes of its views hold
+  };
+  void remember(std::string_view text, const JsonScan& scan, const std::vector<JsonMember>& members);
+
+  std::string last_;
+  std::vector<Known> known_;
+  std::vector<std::size_t> ends_;
+  std::size_t same_ = 0;
+};
+
 // The value of a string, escapes resolved; wrong escapes of signed bytes are repaired (true then), see text.h.
 bool decode_string(const JsonValue& value, std::string& out);
 

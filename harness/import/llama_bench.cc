@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,7 @@ struct LlamaBenchReader::State {
   CsvReader csv;
   SqlReader sql;
   TextDecoder decoder;
+  ObjectScanner scanner;
   std::vector<JsonMember> members;
 
   std::string buffer;  // text not consumed yet, from `position` on
@@ -177,7 +179,7 @@ void LlamaBenchReader::State::end_array(bool is_whole) {
 }
 
 bool LlamaBenchReader::State::object(std::size_t at, bool at_end) {
-  JsonScan scan = scan_object(std::string_view(buffer).substr(at), members);
+  JsonScan scan = scanner.scan(std::string_view(buffer).substr(at), members);
   if (scan.state == JsonScan::State::kNeedsMore) {
     const bool is_too_long = buffer.size() - at > kMaxRow;
     if (!at_end && !is_too_long) return wait();
@@ -199,8 +201,9 @@ bool LlamaBenchReader::State::object(std::size_t at, bool at_end) {
 void LlamaBenchReader::State::row_of_object(std::size_t at, std::size_t end) {
   const std::string_view raw = std::string_view(buffer).substr(at, end - at);
   RowBuilder& builder = emitter.builder();
-  builder.begin();
-  for (const JsonMember& member : members) builder.json(member);
+  const std::span<const JsonMember> all(members);
+  builder.begin(all.first(scanner.same()));
+  for (const JsonMember& member : all.subspan(scanner.same())) builder.json(member);
   if (builder.known() == 0) {
     emitter.other_line();
   } else {

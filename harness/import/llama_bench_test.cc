@@ -398,5 +398,60 @@ TEST(Hostile, DeepNestingAndEndlessLinesStayWithinBounds) {
               SizeIs(1));
 }
 
+// What a row has in common with the one before it is not read again; nobody may notice.
+TEST(Jsonl, ARowIsReadAsIfItStoodAlone) {
+  const std::vector<std::string> variants = {
+      std::string(kRow),
+      row_with("512, ", "513, "),
+      row_with("abc1234", "abc1235"),
+      row_with("\"m.gguf\"", "\"m\\u00e9\\n.gguf\""),
+      row_with("\"CUDA\"", "\"\\uffffffc3\\uffffffa9\""),
+      row_with("\"model_size\"", "\"build_number\": 8, \"model_size\""),  // stands twice
+      row_with("\"model_size\": 1000", "\"model_size\": -1"),
+      row_with("\"n_gen\": 0, ", "\"n_gen\": 0, \"new\": {\"a\": [1, \"}\"]}, "),
+      row_with("\"samples_ns\": [ 100000000, ", "\"samples_ns\": [ 100000001, "),
+      row_with(", 200000000 ]", ", oops ]"),
+      row_with("\"n_depth\": 0, ", ""),
+      row_with("\"backends\": \"CUDA\"", "\"cuda\": true, \"use_mmap\": false"),
+      row_with("\"n_depth\": 0", "\"n_depth\": nan"),
+      std::string(kRow.substr(0, 200)),
+      "{}",
+      "{\"other\": 1}",
+      "| model | size | params | backend | threads | test | t/s |",
+  };
+  std::uint64_t state = 1;
+  std::string text;
+  RowList alone;
+  for (int i = 0; i < 2000; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const std::string line = variants[(state >> 33U) % variants.size()] + "\n";
+    RowList one = read(line);
+    for (ImportedRow& row : one.rows) alone.rows.push_back(std::move(row));
+    for (QuarantinedRow& row : one.quarantined) alone.quarantined.push_back(std::move(row));
+    text += line;
+  }
+  const RowList together = read(text);
+  ASSERT_EQ(together.rows.size(), alone.rows.size());
+  ASSERT_GT(alone.rows.size(), 500U);
+  for (std::size_t i = 0; i < alone.rows.size(); ++i) {
+    const ImportedRow& a = alone.rows[i];
+    const ImportedRow& b = together.rows[i];
+    ASSERT_EQ(b.result.fields, a.result.fields);
+    ASSERT_EQ(b.result.build, a.result.build);
+    ASSERT_EQ(b.result.test, a.result.test);
+    ASSERT_EQ(b.result.backends, a.result.backends);
+    ASSERT_EQ(b.result.samples_ns, a.result.samples_ns);
+    ASSERT_EQ(b.result.median_ts, a.result.median_ts);
+    ASSERT_EQ(b.model_filename, a.model_filename);
+    ASSERT_EQ(b.mean_ts, a.mean_ts);
+    ASSERT_EQ(b.flags, a.flags);
+  }
+  ASSERT_EQ(together.quarantined.size(), alone.quarantined.size());
+  for (std::size_t i = 0; i < alone.quarantined.size(); ++i) {
+    ASSERT_EQ(together.quarantined[i].reason, alone.quarantined[i].reason);
+    ASSERT_EQ(together.quarantined[i].text, alone.quarantined[i].text);
+  }
+}
+
 }  // namespace
 }  // namespace capbench::imports

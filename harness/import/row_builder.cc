@@ -132,7 +132,32 @@ std::optional<TestName> parse_test_name(std::string_view text) {
   return test;
 }
 
+void RowBuilder::begin(std::span<const JsonMember> same) {
+  if (!has_steps_ || same.empty() || same.size() > steps_.size()) {
+    begin();
+    for (const JsonMember& member : same) json(member);
+    return;
+  }
+  const Step& last = steps_[same.size() - 1];
+  fields_.resize(last.size);
+  position_ = last.position;
+  repaired_ = last.repaired;
+  is_set_.reset();
+  for (std::size_t i = 0; i < same.size(); ++i) {
+    if (!steps_[i].field) continue;
+    const auto index = static_cast<std::size_t>(*steps_[i].field);
+    is_set_.set(index);
+    values_.at(index) = same[i].value;
+  }
+  steps_.resize(same.size());
+  is_json_ = true;
+  avg_ns_.reset();
+  avg_ts_.reset();
+}
+
 void RowBuilder::begin() {
+  steps_.clear();
+  has_steps_ = true;
   is_set_.reset();
   is_json_ = false;
   position_ = 0;
@@ -176,18 +201,25 @@ void RowBuilder::append_name(std::string_view name) {
 }
 
 void RowBuilder::json(const JsonMember& member) {
+  const std::optional<Field> field = add(member);
+  // A field that stands twice spoils its row: not to be built upon.
+  has_steps_ = has_steps_ && twice_.empty();
+  steps_.push_back({field, position_, fields_.size(), repaired_});
+}
+
+std::optional<Field> RowBuilder::add(const JsonMember& member) {
   is_json_ = true;
   if (!member.plain_name) {
     std::string name;
     decode_string({JsonKind::kString, member.name, false}, name);
     append_name(name);
     repaired_ |= append_compact(fields_, member.value);
-    return;
+    return std::nullopt;
   }
   const std::optional<Field> field = known_field(member.name);
   if (field) {
     set(*field, member.value);
-    if (*field == Field::kSamplesNs || *field == Field::kSamplesTs) return;  // finish() knows whether they are wanted
+    if (*field == Field::kSamplesNs || *field == Field::kSamplesTs) return field;  // finish() knows if they are wanted
   }
   if (fields_.size() > 1) fields_.push_back(',');
   // Both stand between quotes in the text that they are views of.
@@ -198,6 +230,7 @@ void RowBuilder::json(const JsonMember& member) {
   } else {
     repaired_ |= append_compact(fields_, member.value);
   }
+  return field;
 }
 
 void RowBuilder::text(std::string_view name, std::string_view value) {

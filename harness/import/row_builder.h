@@ -5,6 +5,7 @@
 #include <array>
 #include <bitset>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ std::optional<TestName> parse_test_name(std::string_view text);
 class RowBuilder {
  public:
   void begin();
+  // begin(), and json() for each of `same`: the first members of the last row that was read from JSON.
+  void begin(std::span<const JsonMember> same);
 
   void json(const JsonMember& member);
   // A field of a format without types (CSV, SQL): read as the field's type. Unknown names are texts.
@@ -55,6 +58,16 @@ class RowBuilder {
 
   std::array<JsonValue, kAllFields> values_;
   std::bitset<kAllFields> is_set_;
+  // What each member of the last row did, for begin().
+  struct Step {
+    std::optional<Field> field;
+    std::size_t position = 0;  // position_, behind it
+    std::size_t size = 0;      // of fields_, behind it
+    bool repaired = false;
+  };
+  std::optional<Field> add(const JsonMember& member);
+  std::vector<Step> steps_;
+  bool has_steps_ = false;  // every member so far is in steps_
   struct Expected {
     std::string_view name;
     Field field;

@@ -38,6 +38,25 @@ class Channel {
     return value;
   }
 
+  // The same without waiting: false, and the value is gone, while it is full.
+  bool try_push(T value) {
+    const std::lock_guard lock(mutex_);
+    if (is_abandoned_ || values_.size() >= capacity_) return false;
+    values_.push_back(std::move(value));
+    changed_.notify_all();
+    return true;
+  }
+
+  // Nothing while it is empty.
+  std::optional<T> try_pop() {
+    const std::lock_guard lock(mutex_);
+    if (values_.empty()) return std::nullopt;
+    std::optional<T> value(std::move(values_.front()));
+    values_.pop_front();
+    changed_.notify_all();
+    return value;
+  }
+
   // A writer is done.
   void close() {
     const std::lock_guard lock(mutex_);

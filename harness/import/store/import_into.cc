@@ -98,6 +98,7 @@ Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, con
                        [&](const auto& trial) { return writer->put_trial(trial); }});
   while (auto batch = rows.next()) {
     if (auto status = put_batch(*writer, trials, *digest, *batch, outcome); !status) return std::move(status).error();
+    rows.give_back(std::move(batch->rows));
   }
   if (auto status = trials.finish(); !status) return std::move(status).error();
   auto imported = rows.finish();

@@ -11,22 +11,31 @@
 namespace capbench::imports {
 namespace {
 
-constexpr std::size_t kPartBytes = 4U << 20U;
+constexpr std::size_t kPartBytes = 1U << 20U;
 constexpr std::size_t kBatchRows = 256;
 constexpr std::size_t kBatchBytes = 1U << 20U;
 constexpr std::size_t kBatches = 16;
 
 using Batches = Channel<RowBatch>;
+using SpareRows = Channel<std::vector<ImportedRow>>;
+using SpareParts = Channel<std::string>;
 
 // Gathers what an importer finds.
 class BatchSink : public RowSink {
  public:
-  explicit BatchSink(Batches& batches) : batches_(batches) {}
+  BatchSink(Batches& batches, SpareRows& spare_rows) : batches_(batches), spare_rows_(spare_rows) {}
 
   void row(ImportedRow& row) override {
     bytes_ += row.raw.size();
     row.raw = {};
     batch_.rows.push_back(std::move(row));
+    if (spare_.empty()) spare_ = spare_rows_.try_pop().value_or(std::vector<ImportedRow>());
+    if (!spare_.empty()) {
+      // Whoever fills it sets everything but the group, which only databases have: those fill rows of their own.
+      row = std::move(spare_.back());
+      row.group.clear();
+      spare_.pop_back();
+    }
     if (batch_.rows.size() >= kBatchRows || bytes_ >= kBatchBytes) flush();
   }
   void quarantine(QuarantinedRow row) override {
@@ -41,20 +50,23 @@ class BatchSink : public RowSink {
 
   void flush() {
     static_cast<void>(batches_.push(std::exchange(batch_, {})));
+    if (spare_.empty()) batch_.rows = std::exchange(spare_, {});  // for its room
     batch_.rows.reserve(kBatchRows);
     bytes_ = 0;
   }
 
  private:
   Batches& batches_;
+  SpareRows& spare_rows_;
   RowBatch batch_;
+  std::vector<ImportedRow> spare_;
   std::size_t bytes_ = 0;
 };
 
 // The file's bytes on their way to be packed.
 class Parts {
  public:
-  explicit Parts(Channel<std::string>& channel) : channel_(channel) {}
+  Parts(Channel<std::string>& channel, SpareParts& spare) : channel_(channel), spare_(spare) {}
 
   Status add(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -69,13 +81,15 @@ class Parts {
   }
   bool flush() {
     if (part_.empty()) return true;
-    std::string part = std::exchange(part_, {});
+    std::string part = std::exchange(part_, spare_.try_pop().value_or(std::string()));
+    part_.clear();
     part_.reserve(kPartBytes);
     return channel_.push(std::move(part));
   }
 
  private:
   Channel<std::string>& channel_;
+  SpareParts& spare_;
   std::string part_;
 };
 
@@ -84,6 +98,8 @@ class Parts {
 struct RowStream::State {
   Batches batches{kBatches, 2};
   Channel<std::string> parts{1, 1};
+  SpareRows spare_rows{kBatches, 1};
+  SpareParts spare_parts{2, 1};
   // Each is written by its thread and read when that has ended.
   Result<ImportedFile> file = ImportedFile();
   Status packed;
@@ -91,8 +107,8 @@ struct RowStream::State {
   std::thread packer;
 
   void read(const std::filesystem::path& path, ImportOptions options) {
-    Parts bytes(parts);
-    BatchSink sink(batches);
+    Parts bytes(parts, spare_parts);
+    BatchSink sink(batches, spare_rows);
     options.on_bytes = [&](std::string_view chunk) { return bytes.add(chunk); };
     file = import_file(path, options, sink);
     bytes.flush();
@@ -103,7 +119,7 @@ struct RowStream::State {
 
   void pack() {
     schema::Compressor compressor(schema::kFastLevel);
-    while (const std::optional<std::string> part = parts.pop()) {
+    while (std::optional<std::string> part = parts.pop()) {
       Result<std::string> frame = compressor.compress(*part);
       if (!frame) {
         packed = std::move(frame).error();
@@ -112,6 +128,7 @@ struct RowStream::State {
       }
       RowBatch batch;
       batch.parts.push_back({"", std::move(*frame), part->size()});
+      static_cast<void>(spare_parts.try_push(std::move(*part)));
       if (!batches.push(std::move(batch))) break;
     }
     batches.close();
@@ -137,6 +154,10 @@ RowStream::~RowStream() {
 
 std::optional<RowBatch> RowStream::next() {
   return state_->batches.pop();
+}
+
+void RowStream::give_back(std::vector<ImportedRow> rows) {
+  static_cast<void>(state_->spare_rows.try_push(std::move(rows)));
 }
 
 Result<ImportedFile> RowStream::finish() {

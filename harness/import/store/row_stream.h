@@ -35,6 +35,8 @@ class RowStream {
 
   // Waits for the next ones; nothing at the end of the file or at an error.
   std::optional<RowBatch> next();
+  // Rows that are done with, to be filled again: a page of memory costs more than the row that is written to it.
+  void give_back(std::vector<ImportedRow> rows);
   // Once, after next() gave nothing.
   Result<ImportedFile> finish();
 

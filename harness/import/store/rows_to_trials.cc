@@ -146,12 +146,21 @@ RowsToTrials::RowsToTrials(std::string suite_id, std::string source, std::string
 const RowsToTrials::Setting& RowsToTrials::setting_of(const ImportedRow& row) {
   // Reading a row's fields costs more than all else together, and most rows say what the one before them said.
   const std::string_view told = told_settings(row.result.fields, std::string_view(last_said_).substr(0, last_told_));
+  const std::array<std::string_view, 5> others{row.result.build, row.result.cpu_info, row.result.gpu_info,
+                                               row.model_filename, row.result.model_type};
+  const auto is_as_last = [&] {
+    std::string_view last = last_said_;
+    if (last_told_ != told.size() || !last.starts_with(told)) return false;
+    last.remove_prefix(told.size());
+    for (const std::string_view text : others) {
+      if (!last.starts_with('\n') || !last.substr(1).starts_with(text)) return false;
+      last.remove_prefix(1 + text.size());
+    }
+    return last.empty();
+  };
+  if (last_setting_ != nullptr && is_as_last()) return *last_setting_;
   std::string said(told);
-  for (const std::string* text :
-       {&row.result.build, &row.result.cpu_info, &row.result.gpu_info, &row.model_filename, &row.result.model_type}) {
-    said.append("\n").append(*text);
-  }
-  if (last_setting_ != nullptr && said == last_said_) return *last_setting_;
+  for (const std::string_view text : others) said.append("\n").append(text);
   last_said_ = said;
   last_told_ = told.size();
   const auto known = settings_.find(said);
@@ -246,6 +255,7 @@ Status RowsToTrials::take(ImportedRow& row) {
     trial.quality = "unchecked";
     trial.started_at = row.test_time;
     trial.source_sha256 = source_;
+    trial.results.reserve(spare_.size());
     trial_ = std::move(trial);
     ++(*run)->planned_trials;
   }
@@ -259,6 +269,10 @@ Status RowsToTrials::take(ImportedRow& row) {
     trial_->stated.push_back(stated(row));
   } else {
     trial_->results.push_back(std::move(row.result));
+    if (!spare_.empty()) {
+      row.result = std::move(spare_.back());
+      spare_.pop_back();
+    }
   }
   return {};
 }
@@ -267,6 +281,7 @@ Status RowsToTrials::flush() {
   if (!trial_) return {};
   trial_->id = schema::trial_id(*trial_);
   const Status status = sink_.trial(*trial_);
+  if (spare_.empty()) spare_ = std::move(trial_->results);
   trial_.reset();
   tests_.clear();
   return status;

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "base/result.h"
 #include "harness/import/row.h"
@@ -44,6 +45,7 @@ class RowsToTrials {
   // `suite_id`: of the suite that the file's results belong to (see imported_suite). `source`: the file's digest.
   RowsToTrials(std::string suite_id, std::string source, std::string harness_version, TrialSink sink);
 
+  // May move from the row, and leaves a worn one in its place: valid, with anything in it.
   Status take(ImportedRow& row);
   // The last trial, and the runs' final numbers.
   Status finish();
@@ -84,6 +86,7 @@ class RowsToTrials {
   // Those that are taken, by run, arm, workload and model.
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::set<std::int64_t>> blocks_;
   std::optional<schema::TrialRecord> trial_;
+  std::vector<schema::ResultRecord> spare_;  // results of trials that are done with
   Setting of_trial_;
   std::string name_of_trial_;              // as an export gives it; empty: it is no export
   std::unordered_set<std::string> tests_;  // of the trial
