@@ -107,7 +107,7 @@ Result<Transaction> Transaction::begin(Database& database, Kind kind) {
   const bool is_part = engine.in_transaction();
   if (Status status = engine.begin(kind != Kind::kRead, is_part); !status) return std::move(status).error();
   Transaction transaction(&engine, is_part);
-  if (kind != Kind::kRead) {
+  if (kind == Kind::kWrite || kind == Kind::kAtomic) {
     Status status = kind == Kind::kWrite ? engine.take_write_lock() : engine.take_short_lock();
     if (!status) return std::move(status).error();
   }

@@ -237,11 +237,12 @@ Error damaged(const Database& database, const std::string& what);
 
 // Rolls back unless committed. kWrite takes the write lock at once, so that a conflict shows before any work is done:
 // one writer at a time, as SQLite has it, so that what was asked still holds when it is written. kAtomic is for a
-// single statement that holds by itself: where the engine has many writers it waits for none.
+// single statement that holds by itself: where the engine has many writers it waits for those only that do the same.
+// kBatch is around others, and there each takes what it needs.
 // One that begins within another is a part of it: it can be undone by itself, and is on disk when the outer one is.
 class Transaction {
  public:
-  enum class Kind { kRead, kWrite, kAtomic };
+  enum class Kind { kRead, kWrite, kAtomic, kBatch };
   static Result<Transaction> begin(Database& database, Kind kind);
   Transaction(Transaction&& other) noexcept : engine_(other.engine_), is_part_(other.is_part_) {
     other.engine_ = nullptr;

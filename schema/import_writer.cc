@@ -69,7 +69,7 @@ Status ImportWriter::put_part(std::string_view source_sha256, const PackedRaw& p
   if (!insert) return insert.error();
   std::int64_t& next = state_->parts[std::string(source_sha256)];
   insert->bind(source_sha256).bind(next++).bind(static_cast<std::int64_t>(part.size));
-  return insert->bind_blob(part.frame).run();
+  return insert->bind_blob(part.frame).run_later();
 }
 
 Status ImportWriter::put_quarantine(const QuarantineRecord& row) {

@@ -52,6 +52,14 @@ Result<bool> Inbox::put(std::string_view id, std::string_view receipt_sha256, st
   insert->bind(id).bind(receipt_sha256).bind(static_cast<std::int64_t>(archive.size())).bind_blob(archive);
   const Result<bool> is_new = changed(database, *insert);
   if (!is_new) return is_new.error();
+  if (*is_new && database.backend() == Backend::kPostgres) {
+    // It may have waited for the row of somebody who was just taking the same bundle in, and who is done now.
+    Result<Statement> taken = database.prepare("SELECT 1 FROM bundle WHERE id = ?");
+    if (!taken) return taken.error();
+    const Result<bool> is_taken = taken->bind(id).step();
+    if (!is_taken) return is_taken.error();
+    if (*is_taken) return false;
+  }
   if (Status status = transaction->commit(); !status) return std::move(status).error();
   return *is_new;
 }

@@ -101,51 +101,50 @@ Status insert_raw(Database& database, const Raw& raw) {
   Result<Statement> insert =
       database.prepare("INSERT INTO blob (sha256, raw_size, zstd) VALUES (?, ?, ?) ON CONFLICT (sha256) DO NOTHING");
   if (!insert) return insert.error();
-  return insert->bind(raw.sha256).bind(static_cast<std::int64_t>(raw.size)).bind_blob(raw.frame).run();
+  return insert->bind(raw.sha256).bind(static_cast<std::int64_t>(raw.size)).bind_blob(raw.frame).run_later();
 }
 
 namespace {
 
-// Names the missing or conflicting row, where SQLite would only say that there is one.
+// Names the missing or conflicting row, where the engine would only say that there is one. One question for all of it:
+// over a wire each takes its time.
 Status check_references(Database& database, const TrialRecord& trial) {
   struct Reference {
     std::string_view table;
-    std::string_view sql;
     std::string_view id;
-    bool optional;
   };
   const Reference references[] = {
-      {"run", "SELECT 1 FROM run WHERE id = ?", trial.run_id, false},
-      {"suite", "SELECT 1 FROM suite WHERE id = ?", trial.suite_id, false},
-      {"environment", "SELECT 1 FROM environment WHERE id = ?", trial.environment_id, true},
-      {"closure", "SELECT 1 FROM closure WHERE id = ?", trial.closure_id, true},
-      {"source", "SELECT 1 FROM source WHERE sha256 = ?", trial.source_sha256, true},
+      {"run", trial.run_id},
+      {"suite", trial.suite_id},
+      {"environment", trial.environment_id},  // these may be absent
+      {"closure", trial.closure_id},
+      {"source", trial.source_sha256},
   };
-  for (const Reference& reference : references) {
-    if (reference.optional && reference.id.empty()) continue;
-    const Result<bool> found = exists(database, reference.sql, reference.id);
-    if (!found) return found.error();
-    if (!*found) {
-      return refuse("trial", trial.id, "its " + named(reference.table, reference.id) + " is not in the store",
-                    "put the " + std::string(reference.table) + " first");
-    }
+  constexpr std::size_t kNeeded = 2;
+  Result<Statement> query = database.prepare(
+      "SELECT (SELECT 1 FROM run WHERE id = ?1), (SELECT 1 FROM suite WHERE id = ?2), "
+      "(SELECT 1 FROM environment WHERE id = ?3), (SELECT 1 FROM closure WHERE id = ?4), "
+      "(SELECT 1 FROM source WHERE sha256 = ?5), "
+      "(SELECT id FROM trial WHERE run_id = ?1 AND arm = ?6 AND workload = ?7 AND model = ?8 AND block = ?9 AND "
+      "attempt = "
+      "?10)");
+  if (!query) return query.error();
+  for (const Reference& reference : references) query->bind_in_place(reference.id);
+  query->bind_in_place(trial.arm).bind_in_place(trial.workload).bind_in_place(trial.model);
+  const Result<bool> row = query->bind(trial.block).bind(trial.attempt).step();
+  if (!row) return row.error();
+  for (std::size_t i = 0; i < std::size(references); ++i) {
+    const Reference& reference = references[i];
+    if ((i >= kNeeded && reference.id.empty()) || !query->is_null(static_cast<int>(i))) continue;
+    return refuse("trial", trial.id, "its " + named(reference.table, reference.id) + " is not in the store",
+                  "put the " + std::string(reference.table) + " first");
   }
-  Result<Statement> place = database.prepare(
-      "SELECT id FROM trial WHERE run_id = ? AND arm = ? AND workload = ? AND model = ? AND block = ? AND attempt = ?");
-  if (!place) return place.error();
-  const Result<bool> taken = place->bind(trial.run_id)
-                                 .bind(trial.arm)
-                                 .bind(trial.workload)
-                                 .bind(trial.model)
-                                 .bind(trial.block)
-                                 .bind(trial.attempt)
-                                 .step();
-  if (!taken) return taken.error();
-  if (!*taken) return {};
+  constexpr int kTaken = 5;
+  if (query->is_null(kTaken)) return {};
   return refuse("trial", trial.id,
                 "its place (" + trial.arm + ", " + trial.workload + ", " + trial.model + ", block " +
                     std::to_string(trial.block) + ", attempt " + std::to_string(trial.attempt) + ") is taken by " +
-                    named("trial", place->bytes(0)),
+                    named("trial", query->bytes(kTaken)),
                 "store it as the next attempt");
 }
 
@@ -181,7 +180,7 @@ Status insert_trial_row(Database& database, const TrialRecord& trial, const Prep
   insert.bind(json_list(trial.argv)).bind(json_list(trial.environment_set));
   insert.bind_or_null(raw.out.sha256).bind_or_null(raw.err.sha256).bind_or_null(raw.probe.sha256);
   insert.bind_or_null(trial.source_sha256).bind_or_null(trial.image).bind_or_null(trial.hygiene);
-  return insert.bind_or_null(trial.measured).bind_or_null(trial.status_before_exclusion).run();
+  return insert.bind_or_null(trial.measured).bind_or_null(trial.status_before_exclusion).run_later();
 }
 
 // What the rows of one trial print alike, kept once for all that print it. Rows mostly say what the one before them
@@ -260,6 +259,10 @@ Status insert_results(Database& database, const TrialRecord& trial) {
         fields = rest;
       }
     }
+    // Where the answer comes later it would not say which.
+    if (database.backend() != Backend::kSqlite && !fields.empty() && !nlohmann::json::accept(fields)) {
+      return fields_are_no_json(trial, result.test);
+    }
     write_list(samples, result.samples_ns);
     insert->bind_in_place(trial.id).bind(ordinal++).bind_in_place(result.test).bind_in_place(result.build);
     insert->bind(result.n_prompt).bind(result.n_gen).bind(result.n_depth);
@@ -276,7 +279,7 @@ Status insert_results(Database& database, const TrialRecord& trial) {
     } else {
       insert->bind_null();
     }
-    if (Status status = insert->run(); !status) {
+    if (Status status = insert->run_later(); !status) {
       // The table takes nothing but JSON. It is asked first, being faster, and this is for people.
       const bool is_refused = database.refused_row() && !result.fields.empty();
       if (is_refused && !nlohmann::json::accept(result.fields)) return fields_are_no_json(trial, result.test);
@@ -309,7 +312,7 @@ Status insert_stated_results(Database& database, const TrialRecord& trial) {
     } else {
       insert->bind_null();
     }
-    if (Status status = insert->bind_or_null(result.fields).run(); !status) return status;
+    if (Status status = insert->bind_or_null(result.fields).run_later(); !status) return status;
   }
   return {};
 }
@@ -321,13 +324,13 @@ Status insert_capabilities_and_flags(Database& database, const TrialRecord& tria
   std::int64_t ordinal = 0;
   for (const CapabilityRecord& c : trial.capabilities) {
     capability->bind(trial.id).bind(ordinal++).bind(c.name).bind(c.requested).bind(c.observed).bind(c.source);
-    if (Status status = capability->bind(std::int64_t{c.agrees}).run(); !status) return status;
+    if (Status status = capability->bind(std::int64_t{c.agrees}).run_later(); !status) return status;
   }
   Result<Statement> flag = database.prepare("INSERT INTO flag (trial_id, ordinal, flag) VALUES (?,?,?)");
   if (!flag) return flag.error();
   ordinal = 0;
   for (const std::string& text : trial.flags) {
-    if (Status status = flag->bind(trial.id).bind(ordinal++).bind(text).run(); !status) return status;
+    if (Status status = flag->bind(trial.id).bind(ordinal++).bind(text).run_later(); !status) return status;
   }
   return {};
 }
@@ -344,7 +347,7 @@ Status insert_suite(Database& database, const SuiteRecord& suite) {
   if (held->has_value()) return **held == suite.json ? Status() : two_under_one_id("suite", suite.id);
   Result<Statement> insert = database.prepare("INSERT INTO suite (id, name, json) VALUES (?, ?, ?)");
   if (!insert) return insert.error();
-  return insert->bind(suite.id).bind(suite.name).bind(suite.json).run();
+  return insert->bind(suite.id).bind(suite.name).bind(suite.json).run_later();
 }
 
 Status insert_environment(Database& database, const EnvironmentRecord& environment) {
@@ -358,7 +361,7 @@ Status insert_environment(Database& database, const EnvironmentRecord& environme
   if (!insert) return insert.error();
   insert->bind(environment.id).bind(environment.machine_id).bind(environment.machine_label);
   insert->bind(std::int64_t{environment.is_virtual}).bind(environment.json);
-  return insert->run();
+  return insert->run_later();
 }
 
 Status insert_closure(Database& database, const ClosureRecord& closure) {
@@ -367,7 +370,7 @@ Status insert_closure(Database& database, const ClosureRecord& closure) {
   if (*held) return {};
   Result<Statement> insert = database.prepare("INSERT INTO closure (id) VALUES (?)");
   if (!insert) return insert.error();
-  if (Status status = insert->bind(closure.id).run(); !status) return status;
+  if (Status status = insert->bind(closure.id).run_later(); !status) return status;
   Result<Statement> artifact =
       database.prepare("INSERT INTO artifact (sha256, size, name) VALUES (?, ?, ?) ON CONFLICT (sha256) DO NOTHING");
   if (!artifact) return artifact.error();
@@ -380,14 +383,14 @@ Status insert_closure(Database& database, const ClosureRecord& closure) {
   for (const ClosureMember& m : closure.members) {
     const Result<std::int64_t> size = to_integer("the size of " + m.artifact.name, m.artifact.size);
     if (!size) return size.error();
-    if (Status status = artifact->bind(m.artifact.sha256).bind(*size).bind(m.artifact.name).run(); !status)
+    if (Status status = artifact->bind(m.artifact.sha256).bind(*size).bind(m.artifact.name).run_later(); !status)
       return status;
     const Result<bool> row = stored_size->bind(m.artifact.sha256).step();
     if (!row) return row.error();
     if (!*row || stored_size->integer(0) != *size) return two_under_one_id("artifact", m.artifact.sha256);
     if (Status status = stored_size->run(); !status) return status;  // ends the query
     member->bind(closure.id).bind(ordinal++).bind(m.role).bind(m.artifact.name).bind(m.artifact.sha256).bind(m.path);
-    if (Status status = member->run(); !status) return status;
+    if (Status status = member->run_later(); !status) return status;
   }
   return {};
 }
@@ -506,7 +509,7 @@ Status insert_quality(Database& database, const QualityRecord& check, const Prep
   if (!insert) return insert.error();
   insert->bind(check.run_id).bind(check.arm).bind(check.model).bind(check.kind).bind(check.attempt);
   insert->bind(check.status).bind(free_text(database, check.reason)).bind(check.figures).bind(json_list(check.argv));
-  return insert->bind_or_null(prepared.out.sha256).bind_or_null(prepared.err.sha256).bind(check.checked_at).run();
+  return insert->bind_or_null(prepared.out.sha256).bind_or_null(prepared.err.sha256).bind(check.checked_at).run_later();
 }
 
 Result<bool> insert_source(Database& database, const SourceRecord& source) {

@@ -38,7 +38,7 @@ Status Batch::commit() {
 }
 
 Result<Batch> Store::begin_batch() {
-  Result<Transaction> transaction = state_->connection.begin_write();
+  Result<Transaction> transaction = state_->connection.begin_write(Transaction::Kind::kBatch);
   if (!transaction) return std::move(transaction).error();
   return Batch(std::make_unique<Batch::State>(Batch::State{state_->connection.database(), std::move(*transaction)}));
 }

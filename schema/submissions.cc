@@ -125,13 +125,13 @@ Status insert_bundle(Database& database, const BundleRecord& bundle, std::string
   if (!insert) return insert.error();
   insert->bind(bundle.id).bind(bundle.archive_sha256).bind(static_cast<std::int64_t>(archive.size()));
   insert->bind(bundle.signer).bind(bundle.tier).bind(bundle.verdict).bind_or_null(bundle.received_at);
-  return insert->bind(bundle.receipt_sha256).bind_blob(archive).run();
+  return insert->bind(bundle.receipt_sha256).bind_blob(archive).run_later();
 }
 
 Status insert_bundle_trial(Database& database, std::string_view bundle_id, std::string_view trial_id) {
   Result<Statement> insert = database.prepare("INSERT INTO bundle_trial (bundle_id, trial_id) VALUES (?, ?)");
   if (!insert) return insert.error();
-  return insert->bind(bundle_id).bind(trial_id).run();
+  return insert->bind(bundle_id).bind(trial_id).run_later();
 }
 
 Status exclude_trials_of(Database& database, std::string_view id, const std::string& reason) {

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -98,7 +99,7 @@ Postgres& Postgres::get() {
   return one;
 }
 
-Postgres::Postgres() {
+Postgres::Postgres(bool durable, const std::string& folder) : durable_(durable) {
   // The name of a socket must be short.
   folder_ = "/tmp/capbench-pg-XXXXXX";
   if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no folder for PostgreSQL");
@@ -108,10 +109,14 @@ Postgres::Postgres() {
     if (user == nullptr || ::chown(folder_.c_str(), user->pw_uid, user->pw_gid) != 0) {
       throw std::runtime_error("no user for PostgreSQL");
     }
+    if (!folder.empty() && ::chown(folder.c_str(), user->pw_uid, user->pw_gid) != 0) {
+      throw std::runtime_error("no folder for PostgreSQL");
+    }
   }
+  data_ = (folder.empty() ? folder_ : folder) + "/data";
   const fs::path log = fs::path(folder_) / "log";
-  const pid_t made = begin({programs() / "initdb", "-D", folder_ + "/data", "-U", "capbench", "-A", "scram-sha-256",
-                            "-E", "UTF8", "--locale=C", "--no-sync", "--auth-local=trust"},
+  const pid_t made = begin({programs() / "initdb", "-D", data_, "-U", "capbench", "-A", "scram-sha-256", "-E", "UTF8",
+                            "--locale=C", "--no-sync", "--auth-local=trust"},
                            log);
   int status = 0;
   if (::waitpid(made, &status, 0) != made || status != 0) throw std::runtime_error("initdb: " + text_of(log));
@@ -128,9 +133,9 @@ Postgres::~Postgres() {
 void Postgres::start() {
   const std::string port = std::to_string(port_);
   // Losing data with the machine is no harm here, and a test has many connections.
-  pid_ = begin({programs() / "postgres", "-D", folder_ + "/data", "-p", port, "-c", "listen_addresses=127.0.0.1", "-c",
-                "unix_socket_directories=" + folder_, "-c", "fsync=off", "-c", "max_connections=200", "-c",
-                "shared_buffers=64MB", "-c", "max_wal_size=256MB"},
+  pid_ = begin({programs() / "postgres", "-D", data_, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c",
+                "unix_socket_directories=" + folder_, "-c", durable_ ? "fsync=on" : "fsync=off", "-c",
+                "max_connections=200", "-c", "shared_buffers=64MB", "-c", "max_wal_size=256MB"},
                fs::path(folder_) / "log");
   const std::string conninfo = "host=" + folder_ + " port=" + port + " user=capbench dbname=postgres";
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -146,6 +151,32 @@ void Postgres::stop(int signal) {
   ::kill(pid_, signal);
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
+}
+
+double Postgres::cpu_seconds() const {
+  // Of each process its own time and that of those that it has waited for: fields 14 to 17 of proc(5).
+  double ticks = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string stat = text_of(entry.path() / "stat");
+    const std::size_t end = stat.rfind(')');  // of its name, which may hold anything
+    if (end == std::string::npos) continue;
+    std::istringstream fields(stat.substr(end + 1));
+    std::string state;
+    pid_t parent = 0;
+    fields >> state >> parent;
+    if (parent != pid_ && name != std::to_string(pid_)) continue;
+    std::string skipped;
+    for (int i = 5; i <= 13; ++i) fields >> skipped;
+    for (int i = 14; i <= 17; ++i) {
+      double more = 0;
+      fields >> more;
+      ticks += more;
+    }
+  }
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 std::string Postgres::fresh() {

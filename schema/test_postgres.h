@@ -22,7 +22,8 @@ class Postgres {
   // The one of this program. Throws if it does not start. Threads of the program must not have begun.
   static Postgres& get();
 
-  Postgres();
+  // `durable`: a commit waits for the disk, as it does where results are kept; and in that folder, if one is named.
+  explicit Postgres(bool durable = false, const std::string& folder = "");
   Postgres(const Postgres&) = delete;
   Postgres& operator=(const Postgres&) = delete;
   ~Postgres();
@@ -35,11 +36,16 @@ class Postgres {
   // Runs SQL as the owner of everything, in the schema of an address that fresh() gave, if one is given.
   void run(const std::string& sql, const std::string& address = "");
 
+  // Processor time of all its processes so far, seconds.
+  double cpu_seconds() const;
+
   void stop(int signal);  // SIGINT: in order; SIGQUIT: at once, as if the machine had failed
   void start();
 
  private:
-  std::string folder_;
+  std::string folder_;  // of its socket
+  std::string data_;
+  bool durable_;
   int port_ = 0;
   pid_t pid_ = -1;
   int schemas_ = 0;

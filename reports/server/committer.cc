@@ -105,10 +105,11 @@ void Committer::commit_together(std::deque<Job>& batch, bool awaited) {
       own = Error{ErrorKind::kMachine, "the store", exception.what(), "try again"};
     }
     ++count;
-    // A full disk makes SQLite undo everything by itself. Those behind get a commit of their own.
+    // A full disk makes SQLite undo everything by itself, and so does a PostgreSQL that goes away. Those behind get a
+    // commit of their own.
     if (!together->is_open()) {
       failure = Error{ErrorKind::kMachine, "the store", "could not be written to, and is as it was before",
-                      "see whether its disk is full; try again later"};
+                      "see whether its disk is full, or its server away; try again later"};
     } else if (!awaited && is_awaited()) {
       break;
     }

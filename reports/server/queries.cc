@@ -85,15 +85,20 @@ struct Where {
   }
 };
 
-Where where(const TrialQuery& query) {
+// The ids that stand for what a query names: of suites by id or name, or of a machine's environments.
+constexpr std::string_view kSuites = "SELECT id FROM suite WHERE id = ? UNION ALL SELECT id FROM suite WHERE name = ?";
+constexpr std::string_view kEnvironments = "SELECT id FROM environment WHERE machine_id = ?";
+
+// `with_groups`: suite and machine too.
+Where where(const TrialQuery& query, bool with_groups) {
   Where w;
-  if (!query.suite.empty()) {
-    w.sql += " AND t.suite_id IN (SELECT id FROM suite WHERE id = ? UNION ALL SELECT id FROM suite WHERE name = ?)";
+  if (with_groups && !query.suite.empty()) {
+    w.sql += " AND t.suite_id IN (" + std::string(kSuites) + ")";
     w.values.insert(w.values.end(), {query.suite, query.suite});
   }
   w.add("t.run_id = ?", query.run);
   w.add("t.environment_id = ?", query.environment);
-  w.add("t.environment_id IN (SELECT id FROM environment WHERE machine_id = ?)", query.machine);
+  if (with_groups) w.add("t.environment_id IN (" + std::string(kEnvironments) + ")", query.machine);
   w.add("t.id IN (SELECT trial_id FROM bundle_trial WHERE bundle_id = ?)", query.bundle);
   w.add("t.mode = ?", query.mode);
   w.add("t.model = ?", query.model);
@@ -174,13 +179,35 @@ json trial_summary(const Statement& row) {
 Result<std::string> read_trials(Database& database, const Page& page, const TrialQuery& query) {
   const Result<std::int64_t> before = row_cursor("trials", page.cursor);
   if (!before) return before.error();
-  const Where w = where(query);
-  Result<Statement> rows =
-      database.prepare(std::string(kTrialColumns) + " WHERE t.rowid < ?" + w.sql + " ORDER BY t.rowid DESC LIMIT ?");
+  const auto most = static_cast<std::int64_t>(page.limit + 1);
+  // PostgreSQL walks along all trials for the newest of several suites or environments, unless each is asked for its
+  // own.
+  const bool by_suite = !query.suite.empty();
+  const bool in_groups = database.backend() == schema::Backend::kPostgres && (by_suite || !query.machine.empty()) &&
+                         !(by_suite && !query.machine.empty());
+  const Where w = where(query, !in_groups);
+  std::string sql(kTrialColumns);
+  if (in_groups) {
+    const std::string column = by_suite ? "t.suite_id" : "t.environment_id";
+    // Between and in order of the column, which says the same as equal, so that the index of both is what is read.
+    const std::string groups = "FROM (SELECT x.* FROM (" + std::string(by_suite ? kSuites : kEnvironments) +
+                               ") AS k CROSS JOIN LATERAL (SELECT * FROM trial AS t WHERE t.rowid < ? AND " + column +
+                               " >= k.id AND " + column + " <= k.id" + w.sql + " ORDER BY " + column +
+                               " DESC, t.rowid DESC LIMIT ?) AS x) AS t";
+    constexpr std::string_view kAll = "FROM trial AS t";
+    sql.replace(sql.find(kAll), kAll.size(), groups);
+    sql += " ORDER BY t.rowid DESC LIMIT ?";
+  } else {
+    sql += " WHERE t.rowid < ?" + w.sql + " ORDER BY t.rowid DESC LIMIT ?";
+  }
+  Result<Statement> rows = database.prepare(sql);
   if (!rows) return rows.error();
+  if (in_groups && by_suite) rows->bind(query.suite).bind(query.suite);
+  if (in_groups && !by_suite) rows->bind(query.machine);
   rows->bind(*before);
   for (const std::string& value : w.values) rows->bind(value);
-  rows->bind(static_cast<std::int64_t>(page.limit + 1));
+  rows->bind(most);
+  if (in_groups) rows->bind(most);
   json items = json::array();
   std::vector<std::string> places;
   Status status = each_row(rows, [&](const Statement& row) {
@@ -519,7 +546,7 @@ Result<std::int64_t> count_trials(Reader& reader, const std::string& suite, std:
   return reading(reader, [&](Database& database) -> Result<std::int64_t> {
     TrialQuery query;
     query.suite = suite;
-    const Where w = where(query);
+    const Where w = where(query, true);
     Result<Statement> row =
         database.prepare("SELECT count(*) FROM (SELECT 1 FROM trial AS t WHERE TRUE" + w.sql + " LIMIT ?) AS some");
     if (!row) return row.error();
