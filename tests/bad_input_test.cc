@@ -81,6 +81,22 @@ TEST_F(BadInput, MissingSuite) {
   expect_one_error(run((sandbox_.dir / "none.json").string()), 2, "none.json");
 }
 
+TEST_F(BadInput, NothingToImport) {
+  const auto import = [&](const fs::path& path) { return sandbox_.capbench({"import", path.string(), "--db", db_}); };
+  const auto expect = [](const CommandResult& result, const std::string& part) {
+    EXPECT_EQ(result.exit_status, 2) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("; try: "), std::string::npos) << result.err;
+  };
+  fs::create_directory(sandbox_.dir / "folder");
+  expect(import(sandbox_.dir / "folder"), "holds no files");
+  expect(import("/dev/null"), "/dev/null: the file is empty");
+  expect(import(sandbox_.write("empty.json", "")), "empty.json: the file is empty");
+  fs::create_symlink("nowhere", sandbox_.dir / "dangling");
+  expect(import(sandbox_.dir / "dangling"), "No such file");
+}
+
 TEST_F(BadInput, UnknownKeyInTheSuite) {
   SuiteOptions options;
   options.more = R"(, "repetitons": 3)";

@@ -88,6 +88,8 @@ Result<std::vector<imports::EvidenceFile>> files_below(const fs::path& folder) {
 }
 
 bool is_bundle(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;  // a look at a pipe would take its beginning away
   std::ifstream file(path, std::ios::binary);
   std::array<char, 4> beginning{};
   file.read(beginning.data(), beginning.size());
@@ -103,7 +105,8 @@ int import_one(schema::Store& store, const std::string& path, const imports::Imp
     tally.known += outcome->known;
     return 0;
   }
-  auto outcome = schema::is_address(path) || imports::is_capbench_store(path)
+  std::error_code error;
+  auto outcome = schema::is_address(path) || (fs::is_regular_file(path, error) && imports::is_capbench_store(path))
                      ? imports::merge_store_into(store, path)
                      : imports::import_file_into(store, path, options, std::string(runner::kVersion));
   if (!outcome) return fail(outcome.error());
@@ -161,6 +164,10 @@ int import_paths(const Options& options) {
       worst = std::max(worst, fail(files.error()));
       continue;
     }
+    if (files->empty()) {
+      worst = std::max(worst, fail({ErrorKind::kUsage, name, "holds no files", "name a folder with results in it"}));
+      continue;
+    }
     std::vector<std::string> names;
     for (const imports::EvidenceFile& file : *files) names.push_back(file.name);
     if (imports::looks_like_evidence(names)) {
@@ -195,6 +202,7 @@ void add_import(CLI::App& app, Session& session) {
   command->footer(
       "JSON, JSONL, CSV, SQL and Markdown of every llama-bench since 2023, logs and pasted tables too; a row that\n"
       "cannot be trusted is quarantined with its line and reason. What was imported before changes nothing.\n"
+      "A PATH of - is standard input.\n"
       "Exit status 1: something was quarantined, or a folder is not what it says.\n"
       "Examples:\n"
       "  capbench import results.jsonl table.md --db results.db\n"

@@ -89,9 +89,10 @@ struct LlamaBenchReader::State {
 
   std::string buffer;  // text not consumed yet, from `position` on
   std::size_t position = 0;
-  std::uint64_t base = 0;  // offset of the buffer's first byte
-  std::uint64_t line = 1;  // at `position`
-  std::size_t wanted = 0;  // how much must wait in the buffer before another look is worth it
+  std::uint64_t base = 0;            // offset of the buffer's first byte
+  std::uint64_t line = 1;            // at `position`
+  std::uint64_t returned_lines = 0;  // of the first line, those that a carriage return ended
+  std::size_t wanted = 0;            // how much must wait in the buffer before another look is worth it
   bool is_line_start = true;
   bool skips_line = false;  // in the middle of a line that is too long
   bool is_in_json = false;  // commas and closing brackets between rows mean nothing
@@ -246,6 +247,12 @@ bool LlamaBenchReader::State::plain_line(bool at_end) {
   const std::size_t newline = text.find('\n', position);
   if (newline == std::string_view::npos && !at_end) {
     if (text.size() - position <= kMaxLine) return wait();
+    // Lines that end in a carriage return alone, or what a progress bar left.
+    if (const std::size_t returned = text.rfind('\r'); returned != std::string_view::npos && returned > position) {
+      static_cast<void>(handle_line(text.substr(position, returned + 1 - position)));
+      move_to(returned + 1);
+      return true;
+    }
     emitter.note(line, "a line longer than 1 MiB was skipped");
     skips_line = true;
     move_to(text.size());
@@ -268,9 +275,20 @@ bool LlamaBenchReader::State::plain_line(bool at_end) {
 }
 
 bool LlamaBenchReader::State::handle_line(std::string_view whole_line) {
-  const std::string_view bare = bare_line(whole_line);
   const Place here = place(position);
-  return sql.line(bare, here) || csv.line(bare, here) || markdown.line(bare, here);
+  const auto is_known = [&](std::string_view bare, const Place& at) {
+    return sql.line(bare, at) || csv.line(bare, at) || markdown.line(bare, at);
+  };
+  while (whole_line.ends_with('\r')) whole_line.remove_suffix(1);
+  if (here.line > 1 || whole_line.find('\r') == std::string_view::npos) return is_known(bare_line(whole_line), here);
+  // A first line with carriage returns inside: a progress bar's, or a whole file from where they end lines.
+  bool any = false;
+  for (; !whole_line.empty(); ++returned_lines) {
+    const std::size_t end = std::min(whole_line.find('\r'), whole_line.size());
+    any |= is_known(bare_line(whole_line.substr(0, end)), {here.offset, here.line + returned_lines});
+    whole_line.remove_prefix(std::min(end + 1, whole_line.size()));
+  }
+  return any;
 }
 
 void LlamaBenchReader::State::finish() {

@@ -453,5 +453,30 @@ TEST(Jsonl, ARowIsReadAsIfItStoodAlone) {
   }
 }
 
+TEST(Text, CarriageReturnsMayEndLines) {
+  const std::string csv =
+      "build_commit,n_prompt,n_gen,avg_ts,stddev_ts\rabc1234,512,0,12.5,0.1\rabc1234,256,0,13.5\r"
+      "abc1234,128,0,14.5,0.1\r";
+  const RowList list = read(csv);
+  ASSERT_THAT(list.rows, SizeIs(2));
+  EXPECT_EQ(list.rows[1].result.test, "pp128");
+  ASSERT_THAT(list.quarantined, SizeIs(1));
+  EXPECT_EQ(list.quarantined[0].place.line, 3U);
+  EXPECT_THAT(read("| model | size | params | backend | threads | test | t/s |\r"
+                   "| --- | ---: | ---: | --- | ---: | ---: | ---: |\r"
+                   "| llama 7B | 3.56 GiB | 6.74 B | CPU | 8 | pp512 | 25.12 ± 0.30 |")
+                  .rows,
+              SizeIs(1));
+  // More of them than one line may be long.
+  std::string many = "build_commit,n_prompt,n_gen,avg_ts,stddev_ts\r";
+  constexpr std::size_t kRows = 60'000;
+  for (std::size_t i = 0; i < kRows; ++i) many += "abc1234,512,0,12.5,0.1\r";
+  RowList rows;
+  LlamaBenchReader reader(rows);
+  for (std::size_t at = 0; at < many.size(); at += 65536) reader.feed(std::string_view(many).substr(at, 65536));
+  reader.finish();
+  EXPECT_THAT(rows.rows, SizeIs(kRows));
+}
+
 }  // namespace
 }  // namespace capbench::imports

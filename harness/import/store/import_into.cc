@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "harness/import/store/row_stream.h"
 #include "harness/import/store/rows_to_trials.h"
+#include "harness/import/store/spool.h"
 #include "schema/import_writer.h"
 
 namespace capbench::imports {
@@ -67,10 +68,9 @@ std::string expected_family(const fs::path& path, const ImportOptions& options) 
   return "llama-bench";
 }
 
-}  // namespace
-
-Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, const ImportOptions& options,
-                                 const std::string& harness_version) {
+// `name`: of the source.
+Result<Outcome> import_regular_file(schema::Store& store, const fs::path& path, const std::string& name,
+                                    const ImportOptions& options, const std::string& harness_version) {
   // Read twice: the ids of its runs and trials follow from the file's digest, and rows go into the store as they come.
   // The second digest, of the bytes that are kept, tells when somebody wrote to the file in between. Parsing runs ahead
   // meanwhile.
@@ -86,7 +86,8 @@ Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, con
   auto writer = schema::ImportWriter::begin(store);
   if (!writer) return std::move(writer).error();
   std::error_code error;
-  schema::SourceRecord source{*digest, "", path.filename().string(), fs::file_size(path, error), {}};
+  schema::SourceRecord source{*digest, "", name, fs::file_size(path, error), {}};
+  if (error) return Error{ErrorKind::kUsage, path.string(), "not a file", "give the path of a file"};
   const std::string family = expected_family(path, options);
   source.kind = family;
   const schema::SuiteRecord suite = imported_suite(family_of(family));
@@ -115,6 +116,23 @@ Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, con
   outcome.known = writer->trials().known;
   if (auto status = writer->finish(); !status) return std::move(status).error();
   return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, const ImportOptions& options,
+                                 const std::string& harness_version) {
+  if (!is_read_once(path)) {
+    return import_regular_file(store, path, path.filename().string(), options, harness_version);
+  }
+  const auto copy = spool(path);
+  if (!copy) return copy.error();
+  const std::string name = path.native() == "-" ? "stdin" : path.filename().string();
+  auto outcome = import_regular_file(store, copy->path(), name, options, harness_version);
+  if (outcome) return outcome;
+  Error error = std::move(outcome).error();
+  if (error.what == copy->path().string()) error.what = path.native() == "-" ? "standard input" : path.string();
+  return error;
 }
 
 bool is_capbench_store(const fs::path& path) {

@@ -29,7 +29,8 @@ struct Outcome {
 
 inline constexpr std::size_t kMostShown = 100;
 
-// One file, its bytes kept with it (databases: not). `harness_version` goes into the runs.
+// One file, its bytes kept with it (databases: not). `harness_version` goes into the runs. "-" is standard input, which
+// is copied to a temporary file first, as a pipe is.
 Result<Outcome> import_file_into(schema::Store& store, const std::filesystem::path& path, const ImportOptions& options,
                                  const std::string& harness_version);
 

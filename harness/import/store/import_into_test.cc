@@ -1,14 +1,17 @@
 #include "harness/import/store/import_into.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "base/digest.h"
 #include "harness/import/store/rows_to_trials.h"
+#include "harness/import/store/spool.h"
 #include "schema/import_writer.h"
 #include "schema/store.h"
 
@@ -217,6 +220,47 @@ TEST_F(ImportInto, BundlesOfOthersAreMergedWithTheirTrialsAndWithdrawals) {
       std::string::npos)
       << first;
   EXPECT_TRUE(a.check_integrity().ok());
+}
+
+TEST_F(ImportInto, AFileThatCanBeReadOnlyOnceIsCopiedFirst) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string text = row("pp512", "[1000000000]") + row("tg128", "[2000000000]");
+  schema::Store results = store();
+  const auto through_the_pipe = [&](const std::string& bytes) {
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << bytes; });
+    auto outcome = import_file_into(results, pipe, {}, "1");
+    writer.join();
+    return outcome;
+  };
+  const Outcome outcome = must(through_the_pipe(text));
+  EXPECT_EQ(outcome.rows, 2U);
+  EXPECT_EQ(outcome.sha256, sha256(text));
+  const auto sources = must(results.sources());
+  ASSERT_EQ(sources.size(), 1U);
+  EXPECT_EQ(sources[0].name, "pipe");
+  EXPECT_EQ(sources[0].size, text.size());
+  const auto nothing = through_the_pipe("no rows\n");
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().what, pipe.string());
+  const auto null = import_file_into(results, "/dev/null", {}, "1");
+  ASSERT_FALSE(null.ok());
+  EXPECT_EQ(null.error().cause, "the file is empty");
+}
+
+TEST(Spool, IsGoneAtTheEndAndTakesOnlySoMuch) {
+  fs::path path;
+  {
+    const Spool copy = must(spool("/dev/null"));
+    path = copy.path();
+    EXPECT_EQ(fs::file_size(path), 0U);
+  }
+  EXPECT_FALSE(fs::exists(path));
+  const auto endless = spool("/dev/zero", 3U << 20U);
+  ASSERT_FALSE(endless.ok());
+  EXPECT_NE(endless.error().cause.find("more than"), std::string::npos);
+  EXPECT_TRUE(is_read_once("-"));
+  EXPECT_FALSE(is_read_once("nowhere"));
 }
 
 }  // namespace
