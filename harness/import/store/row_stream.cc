@@ -98,7 +98,7 @@ class Parts {
 struct RowStream::State {
   Batches batches{kBatches, 2};
   Channel<std::string> parts{1, 1};
-  SpareRows spare_rows{kBatches, 1};
+  SpareRows spare_rows{kBatches / 2, 1};
   SpareParts spare_parts{2, 1};
   // Each is written by its thread and read when that has ended.
   Result<ImportedFile> file = ImportedFile();

@@ -228,7 +228,7 @@ Status RowsToTrials::take(ImportedRow& row) {
     block = parse_integer(exported(fields, kOriginBlock));
   }
   const bool is_next = name != name_of_trial_ || setting != of_trial_ || tests_.contains(row.result.test);
-  if (trial_ && (is_next || tests_.size() >= kMostResults)) {
+  if (trial_ && (is_next || tests_.size() >= kMostResults || trial_bytes_ > kMostTrialBytes)) {
     if (auto status = flush(); !status) return status;
   }
   if (!trial_) {
@@ -260,6 +260,7 @@ Status RowsToTrials::take(ImportedRow& row) {
     ++(*run)->planned_trials;
   }
   tests_.insert(row.result.test);
+  trial_bytes_ += row.result.fields.size() + row.result.samples_ns.size() * sizeof(std::int64_t);
   for (std::string& flag : row.flags) {
     if (std::find(trial_->flags.begin(), trial_->flags.end(), flag) == trial_->flags.end()) {
       trial_->flags.push_back(std::move(flag));
@@ -283,6 +284,7 @@ Status RowsToTrials::flush() {
   const Status status = sink_.trial(*trial_);
   if (spare_.empty()) spare_ = std::move(trial_->results);
   trial_.reset();
+  trial_bytes_ = 0;
   tests_.clear();
   return status;
 }

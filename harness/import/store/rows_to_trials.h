@@ -29,6 +29,7 @@ struct TrialSink {
 };
 
 inline constexpr std::size_t kMostResults = 4096;
+inline constexpr std::size_t kMostTrialBytes = 16U << 20U;
 
 // Takes rows in the order of their file. Rows that follow each other with the same build, machine, model and settings
 // are taken for one process's, until a test comes again. Machines, models and settings are told apart by what the rows
@@ -39,7 +40,8 @@ inline constexpr std::size_t kMostResults = 4096;
 // exported say all of that themselves, and which trial they are of (harness/import/origin_fields.h). That the
 // treatment took is not proven by their word.
 //
-// A trial has at most kMostResults results, so that memory is bounded whatever the file holds; no process prints more.
+// A trial has at most kMostResults results, and ends with the one that makes its fields and samples more than
+// kMostTrialBytes, so that memory is bounded whatever the file holds; no process prints more.
 class RowsToTrials {
  public:
   // `suite_id`: of the suite that the file's results belong to (see imported_suite). `source`: the file's digest.
@@ -90,6 +92,7 @@ class RowsToTrials {
   Setting of_trial_;
   std::string name_of_trial_;              // as an export gives it; empty: it is no export
   std::unordered_set<std::string> tests_;  // of the trial
+  std::size_t trial_bytes_ = 0;            // its fields and samples
   std::int64_t position_ = 0;
 };
 
