@@ -83,7 +83,9 @@ int free_port() {
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 }  // namespace

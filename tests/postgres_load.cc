@@ -72,7 +72,9 @@ double median(std::vector<double> values) {
 // Processor time of one process so far.
 double cpu_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string stat((std::istreambuf_iterator<char>(file)), {});
+  std::ostringstream whole;
+  whole << file.rdbuf();
+  const std::string stat = whole.str();
   std::istringstream fields(stat.substr(stat.rfind(')') + 1));
   std::string skipped;
   for (int i = 3; i <= 13; ++i) fields >> skipped;
