@@ -12,7 +12,9 @@
 #include "reports/ablation_data.h"
 #include "reports/ablation_document.h"
 #include "reports/capabilities_formats.h"
+#include "reports/compare.h"
 #include "reports/noise_formats.h"
+#include "reports/regressions.h"
 #include "reports/render_csv.h"
 #include "reports/render_html.h"
 #include "reports/render_json.h"
@@ -131,6 +133,129 @@ TEST(Golden, NoiseLatex) {
   expect_golden(document_latex(noise_document(ablation())), "noise.tex");
 }
 
+// A speed that fell, one that cannot be told, one that rose, and one that was decided about; foreign words among them.
+CheckReport check() {
+  CheckReport report;
+  report.axis = Axis::kBuilds;
+  report.baseline = "b4300";
+  report.asked = 3;
+  report.finding = true;
+  const auto add = [&](const std::string& test, const std::string& arm, Standing standing) -> CheckedSeries& {
+    CheckedSeries& one = report.series.emplace_back();
+    one.key = {"nightly", "Apple M1 Ultra", "machine-a", "Apple M1 Ultra", "tinyllama-1.1b", "real",
+               "pp512+tg128", arm, arm, arm == "bare-metal" ? "" : "vm", test};
+    one.setting = std::string(64, 'a');
+    one.standing = standing;
+    one.baseline = "0ad4a86 (4300)";
+    one.newest = "1bc5d97 (4321)";
+    one.baseline_trials = one.newest_trials = 5;
+    return one;
+  };
+  CheckedSeries& slower = add("pp512", "unlocked", Standing::kSlower);
+  slower.baseline_ts = 4871.99;
+  slower.newest_ts = 4287.35;
+  slower.ratio = 0.88;
+  slower.ci95 = Interval{0.866, 0.894};
+  slower.method = "trials";
+  slower.p = 0.002;
+  slower.last_good = "0de1f20 (4310)";
+  slower.first_bad = "0fe2a31 (4311)";
+  slower.first_bad_date = "2026-10-02T04:25:07.123Z";
+  slower.id = std::string(64, 'b');
+  slower.state = "open";
+  slower.counts = true;
+  CheckedSeries& known = add("tg128", "unlocked", Standing::kSlower);
+  known.baseline_ts = 181.5;
+  known.newest_ts = 174.2;
+  known.ratio = 0.96;
+  known.ci95 = Interval{0.951, 0.969};
+  known.method = "change point";
+  known.last_good = "0de1f20 (4310)";
+  known.first_bad = "0fe2a31 (4311)";
+  known.id = std::string(64, 'c');
+  known.state = "acknowledged";
+  known.state_why = "the <price> of a fix_ & known, #123 | 50 % of it";
+  CheckedSeries& unsure = add("pp512", "stock", Standing::kCannotTell);
+  unsure.baseline_trials = 1;
+  unsure.baseline_ts = 431.86;
+  unsure.newest_ts = 430.02;
+  unsure.why = "too few trials: 1 at the baseline, 5 now; 3 each are needed";
+  CheckedSeries& faster = add("tg128", "bare-metal", Standing::kFaster);
+  faster.baseline_ts = 181.5;
+  faster.newest_ts = 199.65;
+  faster.ratio = 1.1;
+  faster.ci95 = Interval{1.08, 1.12};
+  faster.method = "trials";
+  return report;
+}
+
+TEST(Golden, CheckMarkdown) {
+  expect_golden(check_text(check(), "md"), "check.md");
+}
+TEST(Golden, CheckCsv) {
+  expect_golden(check_text(check(), "csv"), "check.csv");
+}
+TEST(Golden, CheckJson) {
+  expect_golden(check_text(check(), "json"), "check.json");
+}
+TEST(Golden, CheckHtml) {
+  expect_golden(check_text(check(), "html"), "check.html");
+}
+TEST(Golden, CheckLatex) {
+  expect_golden(check_text(check(), "latex"), "check.tex");
+}
+
+// Two cells that both sides have, one of them of single processes, and one of each side alone.
+CompareReport compare() {
+  CompareReport report;
+  report.sides = {"4300", "4321"};
+  report.different = {"executable llama-bench", "kernel: 6.1 -> 6.8", "fact <b>_x & y"};
+  report.compared = 1;
+  const auto add = [&](const std::string& test, const std::string& arm) -> ComparedCell& {
+    ComparedCell& cell = report.cells.emplace_back();
+    cell.key = {"nightly", "Apple M1 Ultra", "machine-a", "Apple M1 Ultra", "tinyllama-1.1b", "twin",
+                "pp512+tg128", arm, arm, arm == "bare-metal" ? "" : "vm", test};
+    return cell;
+  };
+  const auto side = [](const char* build, double speed, std::size_t trials) {
+    ComparedSide one{"Apple M1 Ultra", "machine-a", build, std::string(64, 'e'), "2026-10-02T04:25:07.123Z", trials,
+                     speed, {}};
+    if (trials > 1) one.ci95 = Interval{0.99 * speed, 1.01 * speed};
+    return one;
+  };
+  ComparedCell& both = add("pp512", "unlocked");
+  both.base = side("0ad4a86 (4300)", 4871.99, 5);
+  both.other = side("1bc5d97 (4321)", 4287.35, 5);
+  both.ratio = 0.88;
+  both.ci95 = Interval{0.866, 0.894};
+  both.interval = "Welch t on log trial medians, weak: 5 trials";
+  both.holds_together = true;
+  ComparedCell& single = add("tg128", "unlocked");
+  single.base = side("0ad4a86 (4300)", 181.5, 1);
+  single.other = side("1bc5d97 (4321)", 182.25, 1);
+  single.ratio = 182.25 / 181.5;
+  single.interval = "within one process";
+  add("pp512", "stock").base = side("0ad4a86 (4300)", 431.86, 5);
+  add("tg128", "bare-metal").other = side("1bc5d97 (4321)", 199.65, 5);
+  return report;
+}
+
+TEST(Golden, CompareMarkdown) {
+  expect_golden(document_markdown(compare_document(compare())), "compare.md");
+}
+TEST(Golden, CompareCsv) {
+  expect_golden(compare_csv(compare()), "compare.csv");
+}
+TEST(Golden, CompareJson) {
+  expect_golden(compare_json(compare()), "compare.json");
+}
+TEST(Golden, CompareHtml) {
+  expect_golden(document_html(compare_document(compare())), "compare.html");
+}
+TEST(Golden, CompareLatex) {
+  expect_golden(document_latex(compare_document(compare())), "compare.tex");
+}
+
 CapabilityReport capabilities() {
   return build_capabilities(testing::ablation_trials());
 }
@@ -163,6 +288,8 @@ void expect_terminal_width(const std::string& rendered) {
 TEST(Golden, DocumentsFitTheTerminal) {
   expect_terminal_width(document_markdown(ablation_document(ablation())));
   expect_terminal_width(document_markdown(noise_document(ablation())));
+  expect_terminal_width(check_markdown(check()));
+  expect_terminal_width(document_markdown(compare_document(compare())));
   expect_terminal_width(document_markdown(capabilities_document(build_capabilities(testing::ablation_trials()))));
 }
 

@@ -88,7 +88,7 @@ SeriesPoint make_point(const Measurements& m, Axis axis, bool details, std::vect
   }
   for (const std::uint32_t place : members) {
     const Measurement& one = m.all[place];
-    point.trial_ids.push_back(digest_hex(m.launches[one.launch].id));
+    if (details) point.trial_ids.push_back(digest_hex(m.launches[one.launch].id));
     point.n_samples += one.n_samples;
     point.trials.push_back({static_cast<std::int64_t>(point.trials.size()), {one.median_ts}});
   }
@@ -221,7 +221,7 @@ std::string regression_subject(const Series& series, std::size_t index) {
   return schema::canonical(subject);
 }
 
-std::vector<Series> series_of(const Measurements& m, std::size_t key, Axis axis, bool details,
+std::vector<Series> series_of(const Measurements& m, std::size_t key, Axis axis, const Wanted& wanted,
                               const Decisions& decisions, PartsDigests& digests) {
   std::map<Numbers, std::map<std::uint32_t, std::vector<std::uint32_t>>> settings;
   for (std::uint32_t i = m.first_of_key[key]; i < m.first_of_key[key + 1]; ++i) {
@@ -244,17 +244,17 @@ std::vector<Series> series_of(const Measurements& m, std::size_t key, Axis axis,
     series.key = m.keys[key];
     series.setting = digests.of(same);
     for (auto& [number, members] : points) {
-      series.points.push_back(make_point(m, axis, details, std::move(members), digests));
+      series.points.push_back(make_point(m, axis, wanted.details, std::move(members), digests));
       one.newest = std::max(one.newest, series.points.back().last_date);
     }
     put_in_order(series.points, axis);
-    for (std::size_t i = 1; details && i < series.points.size(); ++i) {
+    for (std::size_t i = 1; wanted.details && i < series.points.size(); ++i) {
       series.points[i].different = differences(m.settings[origin_of(series.points[i - 1])],
                                                m.settings[origin_of(series.points[i])], m.parts, m.texts);
     }
     one.origin = origin_of(series.points.back());
     tell_apart(series.points);
-    find_changes(series, decisions);
+    if (wanted.changes) find_changes(series, decisions);
     found.push_back(std::move(one));
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
@@ -281,7 +281,7 @@ std::vector<Series> history_of(const Measurements& measurements, Axis axis, bool
   const auto work = [&] {
     PartsDigests digests(measurements.parts, measurements.texts);
     for (std::size_t i = next++; i < found.size(); i = next++) {
-      found[i] = series_of(measurements, i, axis, details, decisions, digests);
+      found[i] = series_of(measurements, i, axis, {details, true}, decisions, digests);
     }
   };
   std::vector<std::thread> helpers;

@@ -113,8 +113,13 @@ class Decisions {
 // Of several stores the latest.
 Result<Decisions> read_decisions(std::span<schema::Store* const> stores);
 
+// What of a series is worked out: points have `trial_ids`, an interval and `different` only with `details`.
+struct Wanted {
+  bool details = true;
+  bool changes = true;
+};
 // The settings of one key, the newest first. `digests` is of the same measurements.
-std::vector<Series> series_of(const Measurements& measurements, std::size_t key, Axis axis, bool details,
+std::vector<Series> series_of(const Measurements& measurements, std::size_t key, Axis axis, const Wanted& wanted,
                               const Decisions& decisions, PartsDigests& digests);
 
 // By key, newest setting first. Errors are the store's.

@@ -55,6 +55,7 @@ void find_steps(Series& series, const stats::ChangePointOptions& options) {
   std::vector<stats::Test> tests;
   std::vector<stats::Comparison> comparisons;
   std::vector<std::size_t> places;
+  bool any = false;
   for (std::size_t i = is_short ? 1 : n - options.min_segment; i < n; ++i) {
     const bool known = std::any_of(series.changes.begin(), series.changes.end(), [&](const SeriesChange& change) {
       return i + options.min_segment > change.index && change.index + options.min_segment > i;
@@ -66,8 +67,11 @@ void find_steps(Series& series, const stats::ChangePointOptions& options) {
     comparisons.push_back({tests.size(), 1, 0});
     tests.push_back(std::move(test));
     places.push_back(i);
+    const double ratio = series.points[i].median_ts / series.points[i - 1].median_ts;
+    any = any || ratio < 1 - series.margin || ratio > 1 + series.margin;
   }
-  if (comparisons.empty()) return;
+  // An interval holds its ratio, so none lies beyond the margin where no ratio does.
+  if (!any) return;
   const auto compared = stats::compare(tests, comparisons);
   if (!compared.ok()) return;
   for (std::size_t i = 0; i < places.size(); ++i) {

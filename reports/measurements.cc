@@ -201,11 +201,9 @@ class Reading {
 
   void add_result(const schema::ResultRow& row) {
     if (!(row.median_ts > 0)) return;
-    const std::optional<Digest> digest = digest_bytes(row.trial_id);
-    if (!digest) return;
-    const auto found = launch_of_.find(*digest);
-    if (found == launch_of_.end()) return;
-    const Launch& launch = m_.launches[found->second];
+    const std::optional<std::uint32_t> place = launch_named(row.trial_id);
+    if (!place) return;
+    const Launch& launch = m_.launches[*place];
     if (launch.store != store_ || !may_count(launch)) return;
     Read read;
     read.first_sample = static_cast<std::uint32_t>(m_.samples.size());
@@ -215,12 +213,24 @@ class Reading {
     }
     read.n_samples = static_cast<std::uint32_t>(m_.samples.size()) - read.first_sample;
     read.median_ts = median_of(scratch_, std::span(m_.samples).subspan(read.first_sample));
-    read.launch = found->second;
+    read.launch = *place;
     read.ordinal = static_cast<std::int32_t>(row.ordinal);
-    read.test = m_.texts.add(row.test);
+    read.test = m_.texts.add(row.test, tests_[static_cast<std::size_t>(row.ordinal) % tests_.size()]);
     read.build = m_.texts.add(row.build, last_[21]);
     read.device = device_of_row(row, launch);
     read_.push_back(read);
+  }
+
+  // Results mostly come as their trials did, those of one after another.
+  std::optional<std::uint32_t> launch_named(std::string_view id) {
+    const std::optional<Digest> digest = digest_bytes(id);
+    if (!digest) return std::nullopt;
+    for (const std::uint32_t guess : {last_launch_, last_launch_ + 1}) {
+      if (guess < m_.launches.size() && m_.launches[guess].id == *digest) return last_launch_ = guess;
+    }
+    const auto found = launch_of_.find(*digest);
+    if (found == launch_of_.end()) return std::nullopt;
+    return last_launch_ = found->second;
   }
 
   // It follows from what the application printed before it measured, which many rows share.
@@ -262,9 +272,14 @@ class Reading {
     member.closure = m_.texts.add(row.closure_id, last_[25]);
     if (member.closure >= wanted_.size() || wanted_[member.closure] == 0) return;
     member.ordinal = static_cast<std::int32_t>(row.ordinal);
+    // The closure before loaded most of the same files in the same order.
+    constexpr std::int64_t kMost = 4096;
+    const auto place = static_cast<std::size_t>(std::clamp<std::int64_t>(row.ordinal, 0, kMost));
+    if (place >= files_before_.size()) files_before_.resize(place + 1);
+    auto& [name, digest] = files_before_[place];
     member.role = m_.texts.add(row.role, last_[26]);
-    member.name = m_.texts.add(row.name);
-    member.sha256 = m_.texts.add(row.sha256);
+    member.name = m_.texts.add(row.name, name);
+    member.sha256 = m_.texts.add(row.sha256, digest);
     member.folder = m_.texts.add(folder_of(row.path), last_[27]);
     members.push_back(member);
   }
@@ -548,6 +563,9 @@ class Reading {
   std::vector<Origin> origins_;
   std::unordered_map<std::int64_t, std::string> printed_;
   std::unordered_map<std::array<std::uint32_t, 5>, Texts::Id, HashIds> devices_;
+  std::array<Texts::Id, 4> tests_{};  // by order of printing
+  std::uint32_t last_launch_ = 0;
+  std::vector<std::pair<Texts::Id, Texts::Id>> files_before_;  // name and digest
   std::vector<char> wanted_;
   std::unordered_map<Texts::Id, Setting> files_;         // by closure
   std::map<std::pair<Texts::Id, bool>, Setting> facts_;  // by environment and whether a guest ran there

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -15,8 +14,6 @@
 #include "base/digest.h"
 #include "harness/stats/interval.h"
 #include "harness/stats/table.h"
-#include "reports/document.h"
-#include "reports/json_text.h"
 #include "reports/subject.h"
 #include "reports/text.h"
 
@@ -208,26 +205,6 @@ std::string known_baselines(const std::vector<Series>& history) {
   return joined(labels, 5);
 }
 
-std::string percent(double ratio) {
-  return fmt::format("{:+.1f} %", 100 * (ratio - 1));
-}
-
-std::string percent_range(const std::optional<Interval>& range) {
-  return range ? fmt::format("[{:+.1f}, {:+.1f}]", 100 * (range->low - 1), 100 * (range->high - 1)) : "";
-}
-
-std::string series_name(const SeriesKey& key) {
-  return fmt::format("{}{}, {}, {}{}", one_line(key.model), key.model_kind == "twin" ? " (twin)" : "",
-                     one_line(key.test), one_line(key.arm), key.guest.empty() ? "" : " in " + one_line(key.guest));
-}
-
-std::string how_sure(const CheckedSeries& series) {
-  std::string text = fmt::format("{} and {} trials", series.baseline_trials, series.newest_trials);
-  if (series.method == "change point") text = "level of the series";
-  if (series.p) text += fmt::format(", p = {:.3f}", *series.p);
-  return text;
-}
-
 }  // namespace
 
 std::string_view standing_name(Standing standing) {
@@ -285,131 +262,6 @@ Result<CheckReport> check_history(const std::vector<Series>& history, Axis axis,
     return a_key.get() < b_key.get();
   });
   return report;
-}
-
-std::string check_markdown(const CheckReport& report) {
-  Document document;
-  std::size_t slower = 0;
-  std::map<std::string, std::size_t> others;
-  for (const CheckedSeries& series : report.series) {
-    if (series.standing == Standing::kSlower) {
-      ++slower;
-    } else {
-      ++others[std::string(standing_name(series.standing))];
-    }
-  }
-  document.title = report.finding ? fmt::format("Slower than at {}", one_line(report.baseline))
-                                  : fmt::format("Nothing new is slower than at {}", one_line(report.baseline));
-  std::string counts = fmt::format("{} of {} slower", slower, count_of(report.series.size(), "speed"));
-  for (const auto& [name, count] : others) counts += fmt::format(", {} {}", count, name);
-  document.lead = counts + ".";
-  document.if_empty = "No trials to compare.";
-  // One section for each machine and suite.
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<const CheckedSeries*>> groups;
-  Names machines;
-  for (const CheckedSeries& series : report.series) {
-    groups[{series.key.machine, series.key.machine_id, series.key.suite}].push_back(&series);
-    machines.add(series.key.machine, series.key.machine_id);
-  }
-  for (const auto& [name, members] : groups) {
-    Section section;
-    section.title =
-        fmt::format("{}, suite {}", machines.label(std::get<0>(name), std::get<1>(name)), one_line(std::get<2>(name)));
-    Table table;
-    table.caption = "What is slower";
-    table.columns = {{"speed", false, false},   {"change", true, false}, {"now", true, false}, {"since", false, false},
-                     {"how sure", false, true}, {"state", false, true},  {"id", false, false}};
-    for (const CheckedSeries* series : members) {
-      const std::string title = series_name(series->key);
-      if (series->standing != Standing::kSlower) {
-        if (series->standing == Standing::kCannotTell) {
-          section.notes.push_back(
-              fmt::format("cannot tell: {} ({}): {}", title, one_line(series->key.workload), series->why));
-        } else if (series->standing == Standing::kFaster) {
-          section.notes.push_back(fmt::format("faster: {} ({}): {} {}", title, one_line(series->key.workload),
-                                              percent(*series->ratio), percent_range(series->ci95)));
-        }
-        continue;
-      }
-      table.rows.push_back({{title, "", "", "key"},
-                            {percent(*series->ratio), percent_range(series->ci95), "", "bad"},
-                            {format_number(series->newest_ts), "", "", ""},
-                            {one_line(series->first_bad), "", "", ""},
-                            {how_sure(*series), "", "", ""},
-                            {series->state, "", "", series->counts ? "bad" : "soft"},
-                            {short_id(series->id), "", "", ""}});
-      std::string finding =
-          fmt::format("{}: {} {}, {} tokens/s at {}, {} at {}; first seen at {}, last good {}", title,
-                      percent(*series->ratio), percent_range(series->ci95), format_number(series->baseline_ts),
-                      one_line(series->baseline), format_number(series->newest_ts), one_line(series->newest),
-                      one_line(series->first_bad), one_line(series->last_good));
-      if (series->state == "fixed") finding += "; it was called fixed, and is slower still or again";
-      if (!series->state_why.empty()) finding += fmt::format(" ({}: {})", series->state, one_line(series->state_why));
-      section.findings.push_back(std::move(finding));
-    }
-    if (!table.rows.empty()) section.tables.push_back(std::move(table));
-    document.sections.push_back(std::move(section));
-  }
-  if (!report.series.empty()) {
-    document.explanations = {
-        fmt::format("A speed is slower if the whole interval of new over baseline lies under 1 less the margin (the "
-                    "larger of 2 % and the noise between like trials). The intervals of the {} with three trials or "
-                    "more on both sides hold together with 95 %.",
-                    count_of(report.asked, "comparison")),
-        "Only points of one setting are compared: everything that ran and the machine are the same but the build.",
-        "`capbench check --triage ID acknowledged --why TEXT` (or noise) keeps a known one from failing the check."};
-  }
-  return fmt::format("# {}\n\n{}\n\n{}", document.title, document.lead, document_markdown(document));
-}
-
-std::string check_json(const CheckReport& report) {
-  OrderedJson rows = OrderedJson::array();
-  const auto number = [](const std::optional<double>& value) {
-    return value ? OrderedJson(*value) : OrderedJson(nullptr);
-  };
-  for (const CheckedSeries& series : report.series) {
-    const SeriesKey& key = series.key;
-    const auto point = [](const std::string& label, double speed, std::size_t trials) {
-      return label.empty() ? OrderedJson(nullptr)
-                           : OrderedJson{{"label", valid_utf8(label)}, {"median_ts", speed}, {"n_trials", trials}};
-    };
-    OrderedJson row = {{"suite", valid_utf8(key.suite)},
-                       {"machine", valid_utf8(key.machine)},
-                       {"machine_id", valid_utf8(key.machine_id)},
-                       {"device", text_or_null(key.device)},
-                       {"model", valid_utf8(key.model)},
-                       {"model_kind", valid_utf8(key.model_kind)},
-                       {"workload", valid_utf8(key.workload)},
-                       {"arm", valid_utf8(key.arm)},
-                       {"mode", valid_utf8(key.mode)},
-                       {"guest", text_or_null(key.guest)},
-                       {"test", valid_utf8(key.test)},
-                       {"setting", series.setting},
-                       {"standing", standing_name(series.standing)},
-                       {"why", text_or_null(series.why)},
-                       {"baseline", point(series.baseline, series.baseline_ts, series.baseline_trials)},
-                       {"newest", point(series.newest, series.newest_ts, series.newest_trials)},
-                       {"ratio", number(series.ratio)},
-                       {"ci95", interval_json(series.ci95)},
-                       {"method", text_or_null(series.method)},
-                       {"p", number(series.p)},
-                       {"margin", series.margin},
-                       {"regression", nullptr}};
-    if (series.standing == Standing::kSlower) {
-      row["regression"] = {{"id", series.id},
-                           {"last_good", valid_utf8(series.last_good)},
-                           {"first_bad", valid_utf8(series.first_bad)},
-                           {"first_bad_at", text_or_null(series.first_bad_date)},
-                           {"state", series.state},
-                           {"state_why", text_or_null(series.state_why)},
-                           {"counts", series.counts}};
-    }
-    rows.push_back(std::move(row));
-  }
-  const OrderedJson document = {
-      {"report", "check"},         {"axis", axis_name(report.axis)}, {"baseline", valid_utf8(report.baseline)},
-      {"finding", report.finding}, {"comparisons", report.asked},    {"rows", std::move(rows)}};
-  return document.dump(2) + "\n";
 }
 
 Result<std::string> find_regression(schema::Store& store, const std::string& id_or_prefix) {

@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "reports/document.h"
 #include "reports/history.h"
 #include "schema/store.h"
 
@@ -62,9 +64,14 @@ struct CheckReport {
 // are (kUsage).
 Result<CheckReport> check_history(const std::vector<Series>& history, Axis axis, const std::string& baseline);
 
-// A comment for a pull request; complete JSON, see json/check.schema.json.
+Document check_document(const CheckReport& report);
+// A comment for a pull request.
 std::string check_markdown(const CheckReport& report);
+std::string check_csv(const CheckReport& report);
+// See json/check.schema.json.
 std::string check_json(const CheckReport& report);
+// "md", "csv", "json", "html" or "latex".
+std::string check_text(const CheckReport& report, std::string_view format);
 
 // The subject behind an id or the beginning of one: any change of level, and any pair of neighbouring points. An
 // unknown or ambiguous one is an error.

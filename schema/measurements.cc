@@ -52,11 +52,21 @@ Status scan_trials(Database& database, const TrialFilter& filter, const Measurem
   if (!runs) return std::move(runs).error();
   Result<Names> environments = table_of(database, "SELECT id, machine_id, machine_label FROM environment", 3);
   if (!environments) return std::move(environments).error();
-  std::string key;
-  const auto look_up = [&key](const Names& names, std::string_view id) -> const std::vector<std::string>* {
-    key = id;
-    const auto found = names.find(key);
-    return found == names.end() ? nullptr : &found->second;
+  // What a row names is most often what the one before named.
+  struct Last {
+    std::string id;
+    const std::vector<std::string>* values = nullptr;
+  };
+  Last of_suite;
+  Last of_run;
+  Last of_environment;
+  const auto look_up = [](const Names& names, std::string_view id, Last& last) {
+    if (last.id != id) {
+      last.id = id;
+      const auto found = names.find(last.id);
+      last.values = found == names.end() ? nullptr : &found->second;
+    }
+    return last.values;
   };
   const std::string sql =
       "SELECT id, run_id, suite_id, environment_id, closure_id, arm, mode, guest, workload, model, model_kind, block, "
@@ -75,9 +85,9 @@ Status scan_trials(Database& database, const TrialFilter& filter, const Measurem
                                    &trial.argv, &trial.environment_set, &trial.image}) {
       *text = row.bytes(c++);
     }
-    if (const auto* suite = look_up(*suites, trial.suite_id)) trial.suite = suite->front();
-    if (const auto* run = look_up(*runs, trial.run_id)) trial.machine_id = run->front();
-    const auto* environment = trial.environment_id.empty() ? nullptr : look_up(*environments, trial.environment_id);
+    if (const auto* suite = look_up(*suites, trial.suite_id, of_suite)) trial.suite = suite->front();
+    if (const auto* run = look_up(*runs, trial.run_id, of_run)) trial.machine_id = run->front();
+    const auto* environment = look_up(*environments, trial.environment_id, of_environment);
     if (environment != nullptr) {
       trial.machine_id = environment->at(0);
       trial.machine_label = environment->at(1);

@@ -13,6 +13,7 @@
 #include "harness/cli/command.h"
 #include "reports/history.h"
 #include "reports/regressions.h"
+#include "schema/address.h"
 #include "schema/store.h"
 
 namespace capbench::cli {
@@ -49,13 +50,12 @@ int check(const Options& options) {
   auto history = reports::read_history(*store, filter);
   if (!history) return fail(history.error());
   if (history->empty()) {
-    return fail({ErrorKind::kUsage, path->string(), "holds no trials to compare",
-                 "`capbench run SUITE --db " + path->string() + "`"});
+    return fail({ErrorKind::kUsage, schema::shown(path->string()), "holds no trials to compare",
+                 "`capbench run SUITE --db " + schema::shown(path->string()) + "`"});
   }
   auto report = reports::check_history(*history, filter.axis, options.baseline);
   if (!report) return fail(report.error());
-  const int status = write_output(
-      options.out, options.format == "json" ? reports::check_json(*report) : reports::check_markdown(*report));
+  const int status = write_output(options.out, reports::check_text(*report, options.format));
   return status != 0 ? status : report->finding ? exit_status(ErrorKind::kFinding) : 0;
 }
 
@@ -68,7 +68,9 @@ int triage(const Options& options) {
   auto path = store_path(options.db, false);
   if (!path) return fail(path.error());
   // Opening for writing would make an empty store out of a mistyped name.
-  if (std::error_code error; !std::filesystem::exists(*path, error)) return fail(file_error(*path, ENOENT));
+  if (std::error_code error; !schema::is_address(path->native()) && !std::filesystem::exists(*path, error)) {
+    return fail(file_error(*path, ENOENT));
+  }
   auto store = schema::Store::open(*path, schema::OpenMode::kCreate);
   if (!store) return fail(store.error());
   auto subject = reports::find_regression(*store, id);
@@ -100,7 +102,8 @@ void add_check(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("check", "Is anything slower than at a baseline? Since when, and how sure?");
   command->add_option("--baseline", options->baseline,
                       "a llama.cpp build number, the beginning of a commit, a label, or `previous`");
-  command->add_option("--db", options->db, "the store [$XDG_DATA_HOME/capbench/results.db]");
+  command->add_option("--db", options->db,
+                      "the store, a file or postgresql://... [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--over", options->over, "what varies: builds, systems, runs")
       ->check(CLI::IsMember({"builds", "systems", "runs"}))
       ->capture_default_str();
@@ -108,8 +111,8 @@ void add_check(CLI::App& app, Session& session) {
   command->add_option("--model", options->model, "only this model");
   command->add_option("--test", options->test, "only this test: pp512");
   command->add_option("--arm", options->arm, "only this arm");
-  command->add_option("--format", options->format, "md: a comment for a pull request; json")
-      ->check(CLI::IsMember({"md", "json"}))
+  command->add_option("--format", options->format, "md: a comment for a pull request; csv, json, html, latex")
+      ->check(CLI::IsMember({"md", "csv", "json", "html", "latex"}))
       ->capture_default_str();
   command->add_option("--out", options->out, "a file instead of standard output");
   command
