@@ -55,6 +55,31 @@ double seconds(const auto& work) {
   return now() - start;
 }
 
+// What is asked of a row: precision and recall of every kind of series that is promised, false alarms of those that are
+// stationary, which a drift is not.
+struct Asked {
+  bool scores = true;
+  bool alarms = true;
+};
+
+constexpr double kLeast = 0.95;
+constexpr double kMostAlarms = 1;  // in 1,000 points
+
+bool holds(const Scores& steps, const Scores& still, const Asked& asked) {
+  return (!asked.scores || (steps.precision() >= kLeast && steps.recall() >= kLeast)) &&
+         (!asked.alarms || still.false_alarms_per_1000() <= kMostAlarms);
+}
+
+std::string verdict(const Scores& steps, const Scores& still, const Asked& asked) {
+  if (!asked.scores && !asked.alarms) return "not asked";
+  if (holds(steps, still, asked)) return asked.alarms ? "pass" : "pass (no stationary series: alarms not asked)";
+  std::string text = "FAIL:";
+  if (asked.scores && steps.precision() < kLeast) text += " precision";
+  if (asked.scores && steps.recall() < kLeast) text += " recall";
+  if (asked.alarms && still.false_alarms_per_1000() > kMostAlarms) text += " false alarms";
+  return text;
+}
+
 struct Named {
   std::string_view name;
   Method method;
@@ -107,13 +132,15 @@ int main(int argc, char** argv) {
   bool good = true;
   std::vector<Scores> all_steps(methods.size());  // without the rows that no bound is asked of
   std::vector<Scores> all_still(methods.size());
-  const auto print = [](std::string_view row, std::string_view name, const Scores& steps, const Scores& still) {
-    fmt::print("{:<30} {:<17} {:>9.3f} {:>7.3f} {:>12.2f}\n", row, name, steps.precision(), steps.recall(),
-               still.false_alarms_per_1000());
+  const auto print = [](std::string_view row, std::string_view name, const Scores& steps, const Scores& still,
+                        const Asked& asked) {
+    fmt::print("{:<30} {:<17} {:>9.3f} {:>7.3f} {:>12.2f}  {}\n", row, name, steps.precision(), steps.recall(),
+               still.false_alarms_per_1000(), verdict(steps, still, asked));
     std::fflush(stdout);
   };
   fmt::print("{:<30} {:<17} {:>9} {:>7} {:>12}\n", "", "", "precision", "recall", "false alarms");
-  fmt::print("{:<30} {:<17} {:>9} {:>7} {:>12}\n", "series", "method", "", "> 3 sd", "per 1,000");
+  fmt::print("{:<30} {:<17} {:>9} {:>7} {:>12}  {}\n", "series", "method", "", "> 3 sd", "per 1,000",
+             "asked: .95, .95, and 1 of stationary series");
   for (const Row& row : rows) {
     for (std::size_t m = 0; m < methods.size(); ++m) {
       const Named& named = methods[m];
@@ -124,8 +151,9 @@ int main(int argc, char** argv) {
       each_series(seed, row, budget, true, [&](const KnownSeries& s) { steps += score(s, named.method(s.speeds)); });
       each_series(seed + 1, row, budget, false,
                   [&](const KnownSeries& s) { still += score(s, named.method(s.speeds)); });
-      print(row.name, named.name, steps, still);
-      if (row.kind.autocorrelation > 0 || row.kind.drift > 0.02) continue;
+      const bool promised = row.kind.autocorrelation == 0 && row.kind.drift <= 0.02;
+      print(row.name, named.name, steps, still, {promised, promised && row.kind.drift == 0});
+      if (!promised) continue;
       all_steps[m] += steps;
       // A drift is not stationary.
       if (row.kind.drift == 0) all_still[m] += still;
@@ -133,9 +161,9 @@ int main(int argc, char** argv) {
   }
   fmt::print("\n");
   for (std::size_t m = 0; m < methods.size(); ++m) {
-    print("all without drift 5 %, autoc.", methods[m].name, all_steps[m], all_still[m]);
+    print("all that is asked, together", methods[m].name, all_steps[m], all_still[m], {});
   }
-  good = all_steps[0].precision() >= 0.95 && all_steps[0].recall() >= 0.95 && all_still[0].false_alarms_per_1000() <= 1;
+  good = holds(all_steps[0], all_still[0], {});
   // Intervals: how often they hold the truth.
   std::size_t large = 0;
   std::size_t ratio_holds = 0;
@@ -175,13 +203,14 @@ int main(int argc, char** argv) {
     for (int i = 0; i < (n > 10000 ? 3 : 15); ++i) times.push_back(seconds([&] { (void)ours(series.speeds); }));
     std::sort(times.begin(), times.end());
     const Scores scores = score(series, ours(series.speeds));
+    const bool fast = times[times.size() / 2] < limit;
     fmt::print(
-        "{:>7} points, {:>4} changes: {:>8.1f} ms (median of {}, worst {:.1f}; limit {:.0f}), {} false, "
+        "{:>7} points, {:>4} changes: {:>8.1f} ms (median of {}, worst {:.1f}; limit {:.0f}: {}), {} false, "
         "recall {:.3f}\n",
-        n, steps, 1e3 * times[times.size() / 2], times.size(), 1e3 * times.back(), 1e3 * limit,
+        n, steps, 1e3 * times[times.size() / 2], times.size(), 1e3 * times.back(), 1e3 * limit, fast ? "pass" : "FAIL",
         scores.found - scores.right, scores.recall());
     std::fflush(stdout);
-    good = good && times[times.size() / 2] < limit;
+    good = good && fast;
   }
   if (!good) fmt::print("a bound is not held\n");
   return good ? 0 : 1;
