@@ -22,7 +22,7 @@ const Json kColours = {"#767676", "#b4552d", "#1f6f8b"};
 
 Json base_specification(const char* description) {
   return {
-      {"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
+      {"$schema", "https://vega.github.io/schema/vega-lite/v6.json"},
       {"description", description},
       {"background", "white"},
       {"config",
@@ -30,6 +30,18 @@ Json base_specification(const char* description) {
         {"axis", {{"labelLimit", 260}, {"titleFontWeight", "normal"}}},
         {"header", {{"labelAnchor", "start"}, {"labelAlign", "left"}}}}},
   };
+}
+
+// One panel below the other, each with these layers; the axis named is each panel's own.
+void add_panels(Json& figure, const char* own_axis, int step, Json layers) {
+  figure["facet"] = {{"row",
+                      {{"field", "panel"},
+                       {"type", "nominal"},
+                       {"title", nullptr},
+                       {"sort", nullptr},
+                       {"header", {{"labelOrient", "top"}, {"labelAngle", 0}, {"labelLimit", kWidestLabel}}}}}};
+  figure["resolve"] = {{"scale", {{own_axis, "independent"}}}};
+  figure["spec"] = {{"width", 380}, {"height", {{"step", step}}}, {"layer", std::move(layers)}};
 }
 
 std::string shortened(const std::string& text) {
@@ -76,28 +88,19 @@ std::string speedup_figure(const SpeedupReport& report) {
   Json figure = base_specification("Tokens per second by mode, with the interval of each median");
   const Json row = {{"field", "mode"}, {"type", "nominal"}, {"title", nullptr}, {"sort", kModes}};
   figure["data"] = {{"values", std::move(values)}};
-  figure["facet"] = {{"row",
-                      {{"field", "panel"},
-                       {"type", "nominal"},
-                       {"title", nullptr},
-                       {"sort", nullptr},
-                       {"header", {{"labelOrient", "top"}, {"labelAngle", 0}, {"labelLimit", kWidestLabel}}}}}};
-  figure["resolve"] = {{"scale", {{"x", "independent"}}}};
-  figure["spec"] = {
-      {"width", 380},
-      {"height", {{"step", 16}}},
-      {"layer",
-       Json::array(
-           {{{"mark", {{"type", "bar"}, {"height", {{"band", 0.7}}}}},
-             {"encoding",
-              {{"y", row},
-               {"x", {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens per second"}}},
-               {"color",
-                {{"field", "mode"}, {"legend", nullptr}, {"scale", {{"domain", kModes}, {"range", kColours}}}}}}}},
-            {{"transform", Json::array({{{"filter", "isValid(datum.low)"}}})},
-             {"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
-             {"encoding",
-              {{"y", row}, {"x", {{"field", "low"}, {"type", "quantitative"}}}, {"x2", {{"field", "high"}}}}}}})}};
+  add_panels(
+      figure, "x", 16,
+      Json::array(
+          {{{"mark", {{"type", "bar"}, {"height", {{"band", 0.7}}}}},
+            {"encoding",
+             {{"y", row},
+              {"x", {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens per second"}}},
+              {"color",
+               {{"field", "mode"}, {"legend", nullptr}, {"scale", {{"domain", kModes}, {"range", kColours}}}}}}}},
+           {{"transform", Json::array({{{"filter", "isValid(datum.low)"}}})},
+            {"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
+            {"encoding",
+             {{"y", row}, {"x", {{"field", "low"}, {"type", "quantitative"}}}, {"x2", {{"field", "high"}}}}}}}));
   return figure.dump(1) + "\n";
 }
 
@@ -126,35 +129,26 @@ std::string ablation_figure(const AblationReport& report) {
   const Json row = {{"field", "factor"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}};
   const Json words = {"yes", "no", "cannot tell", "cannot tell which"};
   figure["data"] = {{"values", std::move(values)}};
-  figure["facet"] = {{"row",
-                      {{"field", "panel"},
-                       {"type", "nominal"},
-                       {"title", nullptr},
-                       {"sort", nullptr},
-                       {"header", {{"labelOrient", "top"}, {"labelAngle", 0}, {"labelLimit", kWidestLabel}}}}}};
-  figure["resolve"] = {{"scale", {{"y", "independent"}}}};
-  figure["spec"] = {
-      {"width", 380},
-      {"height", {{"step", 18}}},
-      {"layer",
-       Json::array(
-           {{{"mark", {{"type", "rule"}, {"strokeDash", {3, 3}}, {"color", "#767676"}}},
-             {"encoding", {{"x", {{"field", "margin"}, {"type", "quantitative"}, {"aggregate", "max"}}}}}},
-            {{"transform", Json::array({{{"filter", "isValid(datum.low)"}}})},
-             {"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
-             {"encoding",
-              {{"y", row}, {"x", {{"field", "low"}, {"type", "quantitative"}}}, {"x2", {{"field", "high"}}}}}},
-            {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}, {"opacity", 1}}},
-             {"encoding",
-              {{"y", row},
-               {"x", {{"field", "cost"}, {"type", "quantitative"}, {"title", "removing it costs, % of speed"}}},
-               {"shape",
-                {{"field", "depends"}, {"type", "nominal"}, {"title", "depends on"}, {"scale", {{"domain", words}}}}},
-               {"color",
-                {{"field", "depends"},
-                 {"type", "nominal"},
-                 {"title", "depends on"},
-                 {"scale", {{"domain", words}, {"range", {"#b4552d", "#1f6f8b", "#767676", "#767676"}}}}}}}}}})}};
+  add_panels(
+      figure, "y", 18,
+      Json::array(
+          {{{"mark", {{"type", "rule"}, {"strokeDash", {3, 3}}, {"color", "#767676"}}},
+            {"encoding", {{"x", {{"field", "margin"}, {"type", "quantitative"}, {"aggregate", "max"}}}}}},
+           {{"transform", Json::array({{{"filter", "isValid(datum.low)"}}})},
+            {"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
+            {"encoding",
+             {{"y", row}, {"x", {{"field", "low"}, {"type", "quantitative"}}}, {"x2", {{"field", "high"}}}}}},
+           {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}, {"opacity", 1}}},
+            {"encoding",
+             {{"y", row},
+              {"x", {{"field", "cost"}, {"type", "quantitative"}, {"title", "removing it costs, % of speed"}}},
+              {"shape",
+               {{"field", "depends"}, {"type", "nominal"}, {"title", "depends on"}, {"scale", {{"domain", words}}}}},
+              {"color",
+               {{"field", "depends"},
+                {"type", "nominal"},
+                {"title", "depends on"},
+                {"scale", {{"domain", words}, {"range", {"#b4552d", "#1f6f8b", "#767676", "#767676"}}}}}}}}}}));
   return figure.dump(1) + "\n";
 }
 

@@ -100,7 +100,7 @@ TEST(Paper, FiguresAreVegaLite) {
   ASSERT_EQ(figures.size(), 2U);
   for (const Figure& figure : figures) {
     const auto specification = nlohmann::json::parse(figure.specification);
-    EXPECT_EQ(specification["$schema"], "https://vega.github.io/schema/vega-lite/v5.json");
+    EXPECT_EQ(specification["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
     EXPECT_FALSE(specification["data"]["values"].empty());
     EXPECT_FALSE(specification["data"].contains("url"));
   }
