@@ -20,6 +20,7 @@ struct Options {
   std::string folder;
   std::vector<std::string> db;
   std::uint64_t trials = 5000;
+  std::uint64_t series = 1000;
   bool keep_details = false;
 };
 
@@ -32,6 +33,7 @@ int make_site(const Options& chosen) {
   }
   site::Options options;
   options.most_trials = chosen.trials;
+  options.most_series = chosen.series;
   if (!chosen.keep_details) {
     options.redact = [details = submit::details_of_this_machine()](std::string_view text) {
       return observe::redact(text, details).text;
@@ -43,11 +45,15 @@ int make_site(const Options& chosen) {
   auto written = site::write_site(*site, chosen.folder, threads);
   if (!written) return fail(written.error());
   const std::filesystem::path first = std::filesystem::path(chosen.folder) / "index.html";
-  tell(fmt::format("{} pages of {} results and {} trials, {:.1f} MB\n", written->pages, site->model.n_results,
-                   site->model.trials.size(), static_cast<double>(written->bytes) * 1e-6));
+  tell(fmt::format("{} pages of {} results and {} trials, {:.1f} MB\n", written->pages, site->model.n_results(),
+                   site->model.n_trials, static_cast<double>(written->bytes) * 1e-6));
   if (!site->every_trial) {
     tell(fmt::format("{} of {} trials have a page of their own; --trials 0 gives one to each\n",
-                     site->trial_pages.size(), site->model.trials.size()));
+                     site->trial_pages.size(), site->model.m.launches.size()));
+  }
+  if (!site->every_series) {
+    tell(fmt::format("{} of {} series have a page of their own; --series 0 gives one to each\n",
+                     site->series_pages.size(), site->model.series.size()));
   }
   return print_data(first.string() + "\n");
 }
@@ -62,6 +68,11 @@ void add_site(CLI::App& app, Session& session) {
       "--db", options->db,
       "a store, a file or postgresql://...; may be given several times [$XDG_DATA_HOME/capbench/results.db]");
   command->add_option("--trials", options->trials, "trials with a page of their own, the newest; 0: every one")
+      ->check(whole_number)
+      ->capture_default_str();
+  command
+      ->add_option("--series", options->series,
+                   "series with a page of their own, those that changed and the longest; 0: every one")
       ->check(whole_number)
       ->capture_default_str();
   command->add_flag("--keep-details", options->keep_details,

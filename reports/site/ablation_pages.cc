@@ -312,18 +312,15 @@ std::string ablation_page(const Site& site, const Ablation& ablation) {
     sections += test_section(ablation.tests[i], i);
   }
   std::string body = "<dl class=\"details\">\n";
-  const auto detail = [&](std::string_view name, const std::string& text) {
-    if (!text.empty()) body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, esc(text));
-  };
-  detail("Suite", first.suite);
-  detail("About", first.suite_description);
-  detail("Machine", first.machine);
-  detail("Device", first.device);
-  detail("Build", first.build);
-  detail("Guest", first.guest);
-  detail("Measured", day(first.measured_first) == day(first.measured_last)
-                         ? day(first.measured_last)
-                         : day(first.measured_first) + " to " + day(first.measured_last));
+  body += detail("Suite", esc(first.suite));
+  body += detail("About", esc(first.suite_description));
+  body += detail("Machine", esc(first.machine));
+  body += detail("Device", esc(first.device));
+  body += detail("Build", esc(first.build));
+  body += detail("Guest", esc(first.guest));
+  body += detail("Measured", esc(day(first.measured_first) == day(first.measured_last)
+                                     ? day(first.measured_last)
+                                     : day(first.measured_first) + " to " + day(first.measured_last)));
   body += "</dl>\n";
   body +=
       "<section class=\"explorer\" id=\"explorer\" data-explorer=\"explorer-data\" aria-labelledby=\"h-explorer\" "

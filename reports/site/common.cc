@@ -54,7 +54,7 @@ Frame frame_of(const Site& site, std::string title, std::string active, std::str
   frame.lead = std::move(lead);
   frame.root = std::move(root);
   frame.stamp = fmt::format("{} of {}, newest measured {}. Page made {} UTC by capbench from its store.",
-                            count_of(site.model.n_results, "result"), count_of(site.model.trials.size(), "trial"),
+                            count_of(site.model.n_results(), "result"), count_of(site.model.n_trials, "trial"),
                             site.model.newest_start.empty() ? "never" : esc(minute(site.model.newest_start)),
                             esc(minute(site.model.read_at)));
   return frame;
@@ -64,32 +64,41 @@ std::string model_text(const std::string& model, const std::string& kind) {
   return kind == "twin" ? model + " (twin)" : model;
 }
 
-std::string trial_link(const Site& site, std::uint32_t trial, const std::string& root, std::string_view text) {
-  const std::string id = hex_of(site.model.trials[trial].id);
+std::string trial_link(const Site& site, std::uint32_t launch, const std::string& root, std::string_view text) {
+  const std::string id = reports::digest_hex(site.model.m.launches[launch].id);
   const std::string shown = text.empty() ? fmt::format("<code>{}</code>", id.substr(0, 12)) : esc(text);
-  if (!site.has_page(trial)) return fmt::format("<span title=\"not in this copy of the site\">{}</span>", shown);
+  if (!site.has_page(launch)) return fmt::format("<span title=\"not in this copy of the site\">{}</span>", shown);
   return fmt::format("<a href=\"{}trial/{}.html\">{}</a>", root, id, shown);
 }
 
-std::string series_link(const Series& series, const std::string& root, const std::string& html) {
+std::string series_link(const Site& site, const Series& series, const std::string& root, const std::string& html) {
+  if (!site.has_page(series)) return fmt::format("<span title=\"not in this copy of the site\">{}</span>", html);
   return fmt::format("<a href=\"{}history/{}.html\">{}</a>", root, series.id, html);
 }
 
-std::string series_text(const Site& site, const Series& series) {
-  const Model& m = site.model;
-  std::string text = model_text(m.text(series.key.model), m.text(series.key.model_kind)) + ", " +
-                     m.text(series.key.test) + ", " + m.text(series.key.mode);
-  const std::string& arm = m.text(series.key.arm);
-  if (!arm.empty() && arm != m.text(series.key.mode)) text += " (" + arm + ")";
-  return text;
+std::string arm_text(const std::string& mode, const std::string& arm) {
+  return arm.empty() || arm == mode ? mode : mode + " (" + arm + ")";
 }
 
-std::uint32_t median_trial(const Cell& cell) {
-  std::vector<Measured> sorted = cell.measured;
-  std::sort(sorted.begin(), sorted.end(), [](const Measured& a, const Measured& b) {
-    return a.median_ts < b.median_ts || (a.median_ts == b.median_ts && a.trial < b.trial);
-  });
-  return sorted[(sorted.size() - 1) / 2].trial;
+std::string series_text(const Site& site, const Series& series) {
+  const SeriesKey& key = site.model.key(series);
+  return model_text(key.model, key.model_kind) + ", " + key.test + ", " + arm_text(key.mode, key.arm);
+}
+
+std::string detail(std::string_view name, const std::string& html) {
+  return html.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, html);
+}
+
+std::string status_html(std::string_view status, std::string_view reason) {
+  std::string html = badge(status, status == "ok" ? "good" : "bad");
+  if (!reason.empty()) html += "<span class=\"range\">" + esc(reason) + "</span>";
+  return html;
+}
+
+std::string list_of(const std::vector<std::string>& items) {
+  std::string html = "<ul class=\"notes\">\n";
+  for (const std::string& item : items) html += "<li>" + item + "</li>\n";
+  return html + "</ul>\n";
 }
 
 std::string environment_difference(const Site& site, const std::string& before, const std::string& after) {

@@ -62,11 +62,11 @@ std::string compare_page(const Site& site) {
 
 std::string compare_data(const Site& site, const std::string& environment) {
   const Model& model = site.model;
-  std::map<Texts::Id, std::size_t> place;
+  std::map<std::string_view, std::size_t> place;
   Json texts = Json::array();
-  const auto index = [&](Texts::Id id) {
-    const auto [found, is_new] = place.try_emplace(id, texts.size());
-    if (is_new) texts.push_back(model.text(id));
+  const auto index = [&](const std::string& text) {
+    const auto [found, is_new] = place.try_emplace(text, texts.size());
+    if (is_new) texts.push_back(text);
     return found->second;
   };
   Json cells = Json::array();
@@ -77,19 +77,22 @@ std::string compare_data(const Site& site, const std::string& environment) {
     for (const std::uint32_t place_of_cell : mine->second) {
       const Cell& cell = model.cells[place_of_cell];
       if (!chosen.contains(cell.build)) continue;
-      const auto speed = estimate_of(cell);
+      const auto speed = estimate_of(model, cell);
       if (!speed) continue;
-      const SeriesKey& key = model.series[cell.series].key;
+      const Series& series = model.series[cell.series];
+      const SeriesKey& key = model.key(series);
       Json row = Json::array();
-      for (const Texts::Id id :
-           {key.suite, key.model, key.model_kind, key.workload, key.test, key.guest, key.mode, key.arm, cell.build}) {
-        row.push_back(index(id));
+      for (const std::string* text : {&key.suite, &key.model, &key.model_kind, &key.workload, &key.test, &key.guest,
+                                      &key.mode, &key.arm, &model.text(cell.build)}) {
+        row.push_back(index(*text));
       }
       row.push_back(speed->value);
-      row.push_back(speed->ci95 ? Json(speed->ci95->low) : Json());
-      row.push_back(speed->ci95 ? Json(speed->ci95->high) : Json());
-      row.push_back(cell.measured.size());
-      row.push_back(model.series[cell.series].id);
+      // That of a single process says nothing about another.
+      const bool between = speed->ci95 && cell.n > 1;
+      row.push_back(between ? Json(speed->ci95->low) : Json());
+      row.push_back(between ? Json(speed->ci95->high) : Json());
+      row.push_back(cell.n);
+      row.push_back(site.has_page(series) ? series.id : "");
       cells.push_back(std::move(row));
     }
   }

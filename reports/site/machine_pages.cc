@@ -48,18 +48,19 @@ std::string machines_page(const Site& site, std::size_t part) {
   std::map<std::string, Sum> sums;
   std::map<std::string, std::size_t> results_of_environment;
   for (const auto& [id, cells] : model.by_environment) {
-    std::map<Texts::Id, std::pair<std::size_t, Texts::Id>> of_machine;  // results, newest start
+    std::map<std::string_view, std::pair<std::size_t, Texts::Id>> of_machine;  // results, newest start
     for (const std::uint32_t place : cells) {
       const Cell& cell = model.cells[place];
       const auto [found, is_new] =
-          of_machine.try_emplace(model.series[cell.series].key.machine, 0U, cell.first_started);
-      found->second.first += cell.measured.size();
+          of_machine.try_emplace(model.key(model.series[cell.series]).machine_id, 0U, cell.first_started);
+      found->second.first += cell.n;
       if (model.text(found->second.second) < model.text(cell.first_started)) found->second.second = cell.first_started;
-      results_of_environment[id] += cell.measured.size();
+      results_of_environment[id] += cell.n;
     }
     for (const auto& [machine, sum] : of_machine) {
-      sums[model.text(machine)].results += sum.first;
-      sums[model.text(machine)].newest = std::max(sums[model.text(machine)].newest, model.text(sum.second));
+      Sum& place = sums[std::string(machine)];
+      place.results += sum.first;
+      place.newest = std::max(place.newest, model.text(sum.second));
     }
   }
   for (const Run& run : model.runs) ++sums[run.machine_id].runs;

@@ -50,11 +50,11 @@ std::string map_page(const Site& site) {
   std::map<std::string, std::size_t> results_of_workload;
   std::map<Place, std::map<std::string, Square>> squares;
   for (const auto& [id, cells] : model.by_environment) {
-    std::map<std::pair<Texts::Id, Texts::Id>, std::size_t> counts;  // by workload and mode
+    std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;  // by workload and mode
     for (const std::uint32_t place_of_cell : cells) {
       const Cell& cell = model.cells[place_of_cell];
-      const SeriesKey& key = model.series[cell.series].key;
-      counts[{key.workload, key.mode}] += cell.measured.size();
+      const SeriesKey& key = model.key(model.series[cell.series]);
+      counts[{key.workload, key.mode}] += cell.n;
     }
     const auto environment = model.environments.find(id);
     Place place{"chip not known", "system not known"};
@@ -63,10 +63,10 @@ std::string map_page(const Site& site) {
       if (!environment->second.system.empty()) place.system = environment->second.system;
     }
     for (const auto& [names, results] : counts) {
-      Square& square = squares[place][model.text(names.first)];
-      square.modes.insert(model.text(names.second));
+      Square& square = squares[place][std::string(names.first)];
+      square.modes.emplace(names.second);
       square.results += results;
-      results_of_workload[model.text(names.first)] += results;
+      results_of_workload[std::string(names.first)] += results;
     }
   }
   std::vector<std::pair<std::size_t, std::string>> workloads;

@@ -1,15 +1,16 @@
-// What the pages are made from: every counted result of one or several stores, summarised, without its samples.
-// Reading is one pass over the results; afterwards the model is only read, so any number of threads may share it.
+// What the pages are made from: every measurement of one or several stores without its samples
+// (reports/measurements.h), grouped as the pages need it. Afterwards only read, so any number of threads may share it.
 #ifndef CAPBENCH_REPORTS_SITE_MODEL_H_
 #define CAPBENCH_REPORTS_SITE_MODEL_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,72 +18,34 @@
 
 #include "base/result.h"
 #include "reports/estimates.h"
+#include "reports/history.h"
+#include "reports/measurements.h"
 #include "reports/speedup.h"
 
 namespace capbench::site {
 
-// Each text once; a million results say the same few thousand words.
-class Texts {
- public:
-  using Id = std::uint32_t;
-  Id add(std::string_view text);
-  const std::string& operator[](Id id) const { return all_[id]; }
-  std::size_t size() const { return all_.size(); }
+using reports::Launch;
+using reports::Measurement;
+using reports::SeriesKey;
+using reports::Texts;
 
- private:
-  std::deque<std::string> all_;
-  std::unordered_map<std::string_view, Id> index_;  // views into all_, whose elements stay where they are
-};
-
-// A SHA-256 as its 32 bytes.
-using Digest = std::array<std::uint8_t, 32>;
-std::optional<Digest> digest_of(std::string_view hex);
-std::string hex_of(const Digest& digest);
-
-// A trial that counts: ok, its treatment not invalid, not replaced by a later attempt, not a warm-up.
-struct Trial {
-  Digest id{};
-  Texts::Id run = 0;
-  Texts::Id started = 0;          // UTC
-  std::uint32_t store = 0;        // which of the stores it lies in
-  std::uint32_t first_place = 0;  // of its results, in Model::places
-  std::uint32_t n_places = 0;
-};
-
-// What one arm of one test is called. Results that agree in all of it, and in build and environment, are one cell;
-// cells that agree in all of it are one series.
-struct SeriesKey {
-  Texts::Id suite = 0;    // name
-  Texts::Id machine = 0;  // id
-  Texts::Id workload = 0;
-  Texts::Id model = 0;
-  Texts::Id model_kind = 0;
-  Texts::Id test = 0;
-  Texts::Id guest = 0;
-  Texts::Id mode = 0;
-  Texts::Id arm = 0;
-  bool operator==(const SeriesKey&) const = default;
-};
-
-struct Measured {
-  std::uint32_t trial = 0;  // index
-  double median_ts = 0;     // of the trial's samples, tokens per second
-};
-
+// One series in one environment with one build.
 struct Cell {
   std::uint32_t series = 0;
   Texts::Id build = 0;
   Texts::Id environment = 0;  // id; the empty text if unknown
   Texts::Id first_started = 0;
-  std::vector<Measured> measured;  // in the order read
-  bool proven = true;              // of every trial
-  bool wrong = false;              // the output of some
+  std::uint32_t first = 0;  // of its measurements, in Measurements::all
+  std::uint32_t n = 0;
 };
 
+// All of one key; which of its points are comparable is told by series_of().
 struct Series {
-  SeriesKey key;
-  std::string id;                    // 16 hex digits of what its key says, the same in every store
-  std::vector<std::uint32_t> cells;  // by first start, oldest first
+  std::string id;           // 16 hex digits of what its key says, the same in every store
+  std::uint32_t key = 0;    // in Measurements::keys
+  std::uint32_t first = 0;  // of its cells
+  std::uint32_t n = 0;
+  std::uint32_t newest = 0;  // its newest cell
 };
 
 struct Environment {
@@ -121,40 +84,62 @@ struct Submission {
   std::uint32_t store = 0;
 };
 
+// The newest build of one suite on one machine: what the Speedup page shows.
+struct SpeedupGroup {
+  Texts::Id suite = 0;    // name
+  Texts::Id machine = 0;  // id
+  Texts::Id build = 0;    // 0 and not `counts`: nothing of it counts, the newest run is shown
+  bool counts = false;
+  std::vector<std::set<std::string>> runs;  // by store
+  std::size_t rows = 0;                     // about, by the time they take
+};
+
 struct Model {
-  Texts texts;
-  std::vector<Trial> trials;
-  std::vector<Cell> cells;
-  std::vector<Series> series;         // by machine, model, workload, test, guest, mode, arm
-  std::vector<std::uint32_t> places;  // cells, see Trial
-  std::vector<std::uint32_t> newest;  // trials, newest first
+  std::vector<std::filesystem::path> stores;
+  reports::Measurements m;
+  reports::Decisions decisions;
+  std::vector<Cell> cells;            // by series, then environment and build
+  std::vector<Series> series;         // by model, machine, suite, workload, test, guest, mode, arm
+  std::vector<std::uint32_t> newest;  // launches that count, newest first
+  std::vector<std::uint32_t> failed;  // those that do not for another reason than a later attempt, newest first
   std::map<std::string, std::vector<std::uint32_t>> by_environment;  // cells by environment id; "": not known
   std::map<std::string, Environment> environments;
   std::map<std::string, std::string> machines;  // id -> label
   std::vector<Run> runs;                        // newest first
   std::vector<Submission> submissions;          // newest first
-  reports::SpeedupReport speedup;               // the newest build of every suite on every machine
-  std::size_t n_results = 0;
-  std::size_t n_not_counted = 0;  // trials
-  std::string newest_start;       // of all trials; empty without any
-  std::string read_at;            // UTC
+  std::vector<SpeedupGroup> speedup;            // by suite and machine
+  std::size_t n_trials = 0;                     // that count
+  std::size_t n_not_counted = 0;                // trials
+  std::string newest_start;                     // of all trials that count; empty without any
+  std::string read_at;                          // UTC
+  std::map<std::string, std::uint32_t> series_by_id;
+  std::vector<std::uint32_t> series_of_key;
+  // Launches that failed by what their series is called, newest first; see failures_of().
+  std::map<std::array<Texts::Id, 7>, std::vector<std::uint32_t>> failures;
 
-  const std::string& text(Texts::Id id) const { return texts[id]; }
+  const std::string& text(Texts::Id id) const { return m.text(id); }
+  std::size_t n_results() const { return m.all.size(); }
+  const SeriesKey& key(const Series& one) const { return m.keys[one.key]; }
+  std::span<const Cell> cells_of(const Series& one) const { return std::span(cells).subspan(one.first, one.n); }
+  std::span<const Measurement> measured(const Cell& cell) const { return std::span(m.all).subspan(cell.first, cell.n); }
   // nullptr if there is none of that id.
   const Series* find_series(std::string_view id) const;
-  const Trial* find_trial(const Digest& id) const;
   std::string machine_label(const std::string& machine_id) const;
-
-  std::unordered_map<std::string, std::uint32_t> series_by_id;
-  std::vector<std::uint32_t> trials_by_id;  // sorted
 };
 
-// The headline of a cell and its interval between trials. With a single trial there is no interval: its samples are not
-// part of the model.
-std::optional<reports::Estimate> estimate_of(const Cell& cell);
+// The headline of a cell and its interval between trials; of a single process none: see series_of().
+std::optional<reports::Estimate> estimate_of(const Model& model, const Cell& cell);
+// The launch of the measurements (places in Measurements::all) whose median is nearest to theirs.
+std::uint32_t median_launch(const Model& model, std::span<const std::uint32_t> places);
+// Those of the series' arm that do not count, and why; newest first.
+std::span<const std::uint32_t> failures_of(const Model& model, const Series& series);
 
 // Of several stores: what is in more than one of them counts once.
 Result<Model> read_model(const std::vector<std::filesystem::path>& stores);
+
+// The rows of some groups, as `capbench report speedup` has them; `stores` are the model's, open.
+Result<reports::SpeedupReport> read_speedup_of(const Model& model, std::span<const SpeedupGroup> groups,
+                                               std::span<schema::Store* const> stores);
 
 }  // namespace capbench::site
 

@@ -13,7 +13,6 @@
 namespace capbench::site {
 namespace {
 
-constexpr std::size_t kHeadlines = 12;
 constexpr std::size_t kNewest = 12;
 constexpr std::size_t kChanges = 12;
 
@@ -22,30 +21,14 @@ std::string tile(std::string_view value, std::string_view name, std::string_view
                      more.empty() ? "" : fmt::format("<dd class=\"more\">{}</dd>", more));
 }
 
-// The largest ratio of each suite, machine and model, among those whose output is not known to be wrong and whose
-// treatment is not invalid; the largest first.
-std::vector<const reports::SpeedupRow*> headlines(const Model& model) {
-  std::map<std::tuple<std::string, std::string, std::string>, const reports::SpeedupRow*> best;
-  for (const reports::SpeedupRow& row : model.speedup.rows) {
-    if (!row.speedup || row.quality == "wrong" || row.treatment == "invalid") continue;
-    const reports::SpeedupRow*& place = best[{row.suite, row.machine_id, row.model}];
-    if (place == nullptr || place->speedup->value < row.speedup->value) place = &row;
-  }
-  std::vector<const reports::SpeedupRow*> rows;
-  for (const auto& [key, row] : best) rows.push_back(row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto* a, const auto* b) { return a->speedup->value > b->speedup->value; });
-  if (rows.size() > kHeadlines) rows.resize(kHeadlines);
-  return rows;
-}
-
 std::string headline_section(const Site& site) {
-  const std::vector<const reports::SpeedupRow*> rows = headlines(site.model);
   std::string html = "<section aria-labelledby=\"speedups\"><h2 id=\"speedups\">Unlocked over stock</h2>\n";
-  if (rows.empty()) return html + "<p>No suite here has both a stock and an unlocked arm that count.</p></section>\n";
+  if (site.headlines.empty())
+    return html + "<p>No suite here has both a stock and an unlocked arm that count.</p></section>\n";
   std::vector<Ratio> ratios;
   std::vector<TableRow> cells;
-  for (const reports::SpeedupRow* row : rows) {
+  for (const reports::SpeedupRow& one : site.headlines) {
+    const reports::SpeedupRow* row = &one;
     const std::string name = model_text(row->model, row->model_kind) + ", " + row->test;
     ratios.push_back(
         {name + ", " + row->machine, row->treatment, row->speedup->value, row->speedup->ci95, row->speedup->interval});
@@ -106,11 +89,15 @@ std::string newest_section(const Site& site) {
 std::string overview_page(const Site& site) {
   const Model& model = site.model;
   std::set<std::string> models;
-  for (const Series& series : model.series) models.insert(model.text(series.key.model));
+  for (const Series& series : model.series) models.insert(model.key(series).model);
   std::string body = "<dl class=\"tiles\">\n";
-  body += tile(count(model.n_results), "results", "each a test of one process");
-  body += tile(count(model.trials.size()), "trials that count",
-               fmt::format("{} more are kept with their reason", count(model.n_not_counted)));
+  body += tile(count(model.n_results()), "results", "each a test of one process");
+  body +=
+      tile(count(model.n_trials), "trials that count",
+           model.n_not_counted == 0 ? "none was left out"
+           : model.failed.empty()   ? fmt::format("{} more were tried again, or warmed up", count(model.n_not_counted))
+                                    : fmt::format("<a href=\"not-counted.html\">{} more are kept with their reason</a>",
+                                                  count(model.n_not_counted)));
   body +=
       tile(count(model.machines.size()), "machines", fmt::format("{} environments", count(model.environments.size())));
   body += tile(count(models.size()), "models", "");

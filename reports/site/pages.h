@@ -13,7 +13,9 @@
 namespace capbench::site {
 
 // Rows of a list on one page.
-inline constexpr std::size_t kSpeedupRows = 60;
+inline constexpr std::size_t kSpeedupRows = 24;  // at least, then the part ends with its machine
+inline constexpr std::size_t kFailureRows = 200;
+inline constexpr std::size_t kMostFailures = 2000;  // the newest
 inline constexpr std::size_t kSeriesRows = 200;
 inline constexpr std::size_t kMachineRows = 100;
 inline constexpr std::size_t kSubmissionRows = 200;
@@ -23,7 +25,7 @@ inline constexpr std::size_t kMostBuilds = 200;
 std::string overview_page(const Site& site);
 // What became slower or faster, newest first: a section of the first page.
 std::string changes_section(const Site& site, std::size_t most);
-std::string speedup_page(const Site& site, std::size_t part);
+Result<std::string> speedup_page(const Site& site, Connections& connections, std::size_t part);
 std::string ablation_index(const Site& site);
 std::string ablation_page(const Site& site, const Ablation& ablation);
 std::string history_index(const Site& site, std::size_t part);
@@ -35,12 +37,17 @@ std::string map_page(const Site& site);
 std::string machines_page(const Site& site, std::size_t part);
 std::string submissions_page(const Site& site, std::size_t part);
 Result<std::string> submission_page(const Site& site, Connections& connections, const Submission& submission);
-// Nothing if it does not count any more.
-Result<std::optional<std::string>> trial_page(const Site& site, Connections& connections, std::uint32_t trial);
+// Nothing if it is gone.
+Result<std::optional<std::string>> trial_page(const Site& site, Connections& connections, std::uint32_t launch);
+// Trials that do not count, and why.
+std::string failures_page(const Site& site, std::size_t part);
 
 std::size_t parts_of(std::size_t rows, std::size_t rows_of_a_part);
 inline std::size_t speedup_parts(const Site& site) {
-  return parts_of(site.model.speedup.rows.size(), kSpeedupRows);
+  return site.speedup_parts.size();
+}
+inline std::size_t failure_parts(const Site& site) {
+  return parts_of(std::min(site.model.failed.size(), kMostFailures), kFailureRows);
 }
 inline std::size_t history_parts(const Site& site) {
   return parts_of(site.model.series.size(), kSeriesRows);
@@ -58,12 +65,18 @@ Frame frame_of(const Site& site, std::string title, std::string active, std::str
 // "TinyLlama (twin)"
 std::string model_text(const std::string& model, const std::string& kind);
 // A link to the trial's page, or its short id where this copy has none. HTML.
-std::string trial_link(const Site& site, std::uint32_t trial, const std::string& root, std::string_view text = "");
-std::string series_link(const Series& series, const std::string& root, const std::string& html);
+std::string trial_link(const Site& site, std::uint32_t launch, const std::string& root, std::string_view text = "");
+std::string series_link(const Site& site, const Series& series, const std::string& root, const std::string& html);
+// "unlocked", "layer (layer: no coopmat)": not escaped.
+std::string arm_text(const std::string& mode, const std::string& arm);
 // "TinyLlama (twin), pp512, unlocked": not escaped.
 std::string series_text(const Site& site, const Series& series);
-// The trial of a cell whose median is nearest to the cell's.
-std::uint32_t median_trial(const Cell& cell);
+// An entry of <dl class="details">; nothing for empty HTML.
+std::string detail(std::string_view name, const std::string& html);
+// A list of HTML items.
+std::string list_of(const std::vector<std::string>& items);
+// A trial's status as a badge, its reason below it. HTML.
+std::string status_html(std::string_view status, std::string_view reason);
 // HTML: what differs between the facts of two environments, as a table; a sentence if nothing does or one is unknown.
 std::string environment_difference(const Site& site, const std::string& before, const std::string& after);
 

@@ -8,10 +8,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/digest.h"
+#include "harness/stats/summary.h"
 #include "reports/read_ablation.h"
 #include "reports/site/database.h"
 #include "reports/site/pages.h"
@@ -19,43 +22,128 @@
 namespace capbench::site {
 namespace {
 
-// As `capbench check`: five points on either side, p under 0.01, 2 % or more.
-constexpr std::size_t kFewestPoints = 10;
+constexpr std::size_t kHeadlines = 12;
 
-std::vector<Change> changes_of(const Model& model, std::uint32_t index) {
-  const Series& series = model.series[index];
-  if (series.cells.size() < kFewestPoints) return {};
-  std::vector<double> values;
-  for (const std::uint32_t cell : series.cells) {
-    std::vector<double> medians;
-    for (const Measured& one : model.cells[cell].measured) medians.push_back(one.median_ts);
-    values.push_back(stats::median(medians));
-  }
+struct FoundChanges {
   std::vector<Change> changes;
-  // A value that is no speed does not get into the model.
-  if (const auto found = stats::find_change_points(values); found.ok()) {
-    for (const stats::ChangePoint& point : *found) changes.push_back({index, point});
+  SeriesSummary summary;
+};
+
+FoundChanges changes_of(const Model& model, std::uint32_t index, reports::PartsDigests& digests) {
+  FoundChanges found;
+  const std::vector<reports::Series> settings = reports::series_of(
+      model.m, model.series[index].key, reports::Axis::kBuilds, {false, true}, model.decisions, digests);
+  found.summary.settings = static_cast<std::uint32_t>(settings.size());
+  for (const reports::Series& series : settings) {
+    found.summary.points += static_cast<std::uint32_t>(series.points.size());
+    for (const reports::SeriesChange& change : series.changes) {
+      const reports::SeriesPoint& point = series.points[change.index];
+      found.changes.push_back(
+          {index, change, point.label, point.date, median_launch(model, point.places), &series == &settings.front()});
+      ++found.summary.changes;
+      if (change.ratio < 1 && change.state == "open") ++found.summary.open;
+    }
   }
-  return changes;
+  return found;
 }
 
 void find_changes(Site& site, unsigned threads) {
   const Model& model = site.model;
   std::atomic<std::uint32_t> next = 0;
-  std::vector<std::vector<Change>> found(model.series.size());
+  std::vector<FoundChanges> found(model.series.size());
   const auto work = [&] {
-    for (std::uint32_t i = next++; i < model.series.size(); i = next++) found[i] = changes_of(model, i);
+    reports::PartsDigests digests(model.m.parts, model.m.texts);
+    for (std::uint32_t i = next++; i < model.series.size(); i = next++) found[i] = changes_of(model, i, digests);
   };
   std::vector<std::thread> helpers;
   for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
   work();
   for (std::thread& helper : helpers) helper.join();
-  for (const std::vector<Change>& some : found) site.changes.insert(site.changes.end(), some.begin(), some.end());
-  const auto start = [&](const Change& change) -> const std::string& {
-    return model.text(model.cells[model.series[change.series].cells[change.point.index]].first_started);
-  };
+  for (FoundChanges& some : found) {
+    std::move(some.changes.begin(), some.changes.end(), std::back_inserter(site.changes));
+    site.summaries.push_back(some.summary);
+  }
   std::stable_sort(site.changes.begin(), site.changes.end(),
-                   [&](const Change& a, const Change& b) { return start(b) < start(a); });
+                   [](const Change& a, const Change& b) { return b.date < a.date; });
+}
+
+double median_of(const Model& model, const Cell& cell) {
+  std::vector<double> medians;
+  for (const Measurement& one : model.measured(cell)) medians.push_back(one.median_ts);
+  return stats::median(medians);
+}
+
+// The groups with the largest ratios of unlocked over stock, by medians alone; the largest first.
+std::vector<SpeedupGroup> promising_groups(const Model& model) {
+  constexpr std::size_t kMost = 2 * kHeadlines;
+  std::map<std::pair<Texts::Id, Texts::Id>, std::size_t> places;
+  for (std::size_t i = 0; i < model.speedup.size(); ++i) places[{model.speedup[i].suite, model.speedup[i].machine}] = i;
+  struct Pair {
+    double stock = 0;  // the slowest
+    double unlocked = 0;
+  };
+  std::map<std::tuple<std::size_t, std::string_view, std::string_view, std::string_view, std::string_view>, Pair> pairs;
+  for (const Cell& cell : model.cells) {
+    const SeriesKey& key = model.key(model.series[cell.series]);
+    const bool stock = key.mode == reports::kStock;
+    if (!stock && key.mode != reports::kUnlocked) continue;
+    const Launch& launch = model.m.launches[model.m.all[cell.first].launch];
+    const std::size_t group = places.at({launch.suite, launch.machine_id});
+    if (model.speedup[group].build != cell.build) continue;
+    Pair& pair = pairs[{group, key.model, key.workload, key.test, key.guest}];
+    const double speed = median_of(model, cell);
+    if (stock) {
+      pair.stock = pair.stock == 0 ? speed : std::min(pair.stock, speed);
+    } else {
+      pair.unlocked = std::max(pair.unlocked, speed);
+    }
+  }
+  std::map<std::size_t, double> best;
+  for (const auto& [name, pair] : pairs) {
+    if (pair.stock > 0 && pair.unlocked > 0) {
+      best[std::get<0>(name)] = std::max(best[std::get<0>(name)], pair.unlocked / pair.stock);
+    }
+  }
+  std::vector<std::pair<double, std::size_t>> order;
+  for (const auto& [group, ratio] : best) order.emplace_back(ratio, group);
+  std::sort(order.rbegin(), order.rend());
+  if (order.size() > kMost) order.resize(kMost);
+  std::vector<SpeedupGroup> groups;
+  for (const auto& [ratio, group] : order) groups.push_back(model.speedup[group]);
+  return groups;
+}
+
+// The largest ratio of each suite, machine and model, among those whose output is not known to be wrong and whose
+// treatment is not invalid; the largest first.
+Status find_headlines(Site& site, std::span<schema::Store* const> stores) {
+  auto report = read_speedup_of(site.model, promising_groups(site.model), stores);
+  if (!report) return std::move(report).error();
+  std::map<std::tuple<std::string, std::string, std::string>, reports::SpeedupRow*> best;
+  for (reports::SpeedupRow& row : report->rows) {
+    if (!row.speedup || row.quality == "wrong" || row.treatment == "invalid") continue;
+    reports::SpeedupRow*& place = best[{row.suite, row.machine_id, row.model}];
+    if (place == nullptr || place->speedup->value < row.speedup->value) place = &row;
+  }
+  for (const auto& [key, row] : best) site.headlines.push_back(std::move(*row));
+  std::stable_sort(site.headlines.begin(), site.headlines.end(),
+                   [](const auto& a, const auto& b) { return a.speedup->value > b.speedup->value; });
+  if (site.headlines.size() > kHeadlines) site.headlines.resize(kHeadlines);
+  return {};
+}
+
+// Parts of the list of speedups: whole groups, until there are enough rows.
+void split_speedups(Site& site) {
+  const std::vector<SpeedupGroup>& groups = site.model.speedup;
+  std::size_t first = 0;
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    rows += groups[i].rows;
+    if (rows < kSpeedupRows && i + 1 < groups.size()) continue;
+    site.speedup_parts.emplace_back(first, i + 1);
+    first = i + 1;
+    rows = 0;
+  }
+  if (site.speedup_parts.empty()) site.speedup_parts.emplace_back(0, 0);
 }
 
 std::string ablation_id(const reports::AblationRow& row) {
@@ -68,71 +156,117 @@ std::string ablation_id(const reports::AblationRow& row) {
   return sha256(name).substr(0, 16);
 }
 
-// Suites with an arm besides the three modes', by store.
-Status add_ablations(Site& site, std::size_t store) {
+void add_ablation(Site& site, reports::AblationReport report) {
+  for (reports::AblationRow& row : report.rows) {
+    const bool varies = std::any_of(row.families.begin(), row.families.end(),
+                                    [](const auto& family) { return !family.levels.factors.empty(); });
+    if (!varies) continue;
+    const std::string id = ablation_id(row);
+    const auto same =
+        std::find_if(site.ablations.begin(), site.ablations.end(), [&](const Ablation& one) { return one.id == id; });
+    if (same == site.ablations.end()) {
+      site.ablations.push_back({id, {}});
+      site.ablations.back().tests.push_back(std::move(row));
+    } else {
+      same->tests.push_back(std::move(row));
+    }
+  }
+}
+
+// The runs of a suite on one machine.
+struct SuiteRuns {
+  std::size_t trials = 0;
+  std::vector<const Run*> runs;  // newest first
+};
+
+// Suites with an arm besides the three modes', by store; the newest runs first, as far as they go.
+Status add_ablations(Site& site, std::uint32_t number, schema::Store& store) {
   const Model& model = site.model;
-  std::map<std::string, std::set<Texts::Id>> arms;
-  for (const Series& series : model.series) arms[model.text(series.key.suite)].insert(series.key.arm);
-  std::map<std::string, std::size_t> trials;
+  std::map<std::string_view, std::set<std::string_view>> arms;
+  for (const SeriesKey& key : model.m.keys) arms[key.suite].insert(key.arm);
+  std::map<std::string, std::map<std::string, SuiteRuns>> suites;  // by id and machine
   std::map<std::string, std::string> names;
   for (const Run& run : model.runs) {
-    if (run.store != store) continue;
-    trials[run.suite_id] += run.trials + run.not_counted;
+    const auto found = arms.find(run.suite);
+    if (run.store != number || found == arms.end() || found->second.size() <= 3) continue;
+    SuiteRuns& place = suites[run.suite_id][run.machine_id];
+    place.trials += run.trials + run.not_counted;
+    place.runs.push_back(&run);
     names[run.suite_id] = run.suite;
   }
-  std::optional<schema::Store> opened;
-  for (const auto& [suite, count] : trials) {
-    if (arms[names[suite]].size() <= 3) continue;
-    if (count > site.options.most_ablation_trials) {
-      site.left_out.push_back(
-          fmt::format("Suite {} has {} trials, too many for a page: `capbench report ablation --suite {}`",
-                      names[suite], count, suite.substr(0, 12)));
+  std::size_t room = site.options.most_ablation_trials;
+  for (const auto& [suite, machines] : suites) {
+    std::size_t all = 0;
+    for (const auto& [machine, place] : machines) all += place.trials;
+    if (all <= room) {
+      room -= all;
+      schema::TrialFilter filter;
+      filter.suite = suite;
+      auto report = reports::read_ablation(store, filter);
+      if (!report) return std::move(report).error();
+      add_ablation(site, std::move(*report));
       continue;
     }
-    if (!opened) {
-      auto store_opened = schema::Store::open(site.stores[store], schema::OpenMode::kReadOnly);
-      if (!store_opened) return std::move(store_opened).error();
-      opened = std::move(*store_opened);
+    std::size_t shown = 0;
+    for (const auto& [machine, place] : machines) {
+      const Run& newest = *place.runs.front();
+      if (newest.trials + newest.not_counted > room) continue;
+      room -= newest.trials + newest.not_counted;
+      schema::TrialFilter filter;
+      filter.run_id = newest.id;
+      auto report = reports::read_ablation(store, filter);
+      if (!report) return std::move(report).error();
+      add_ablation(site, std::move(*report));
+      ++shown;
     }
-    schema::TrialFilter filter;
-    filter.suite = suite;
-    auto report = reports::read_ablation(*opened, filter);
-    if (!report) return std::move(report).error();
-    for (reports::AblationRow& row : report->rows) {
-      const bool varies = std::any_of(row.families.begin(), row.families.end(),
-                                      [](const auto& family) { return !family.levels.factors.empty(); });
-      if (!varies) continue;
-      const std::string id = ablation_id(row);
-      const auto same =
-          std::find_if(site.ablations.begin(), site.ablations.end(), [&](const Ablation& one) { return one.id == id; });
-      if (same == site.ablations.end()) {
-        site.ablations.push_back({id, {}});
-        site.ablations.back().tests.push_back(std::move(row));
-      } else {
-        same->tests.push_back(std::move(row));
-      }
-    }
+    site.left_out.push_back(
+        fmt::format("Suite {} has {} trials; here is the newest run of {} of its {} machines: `capbench report "
+                    "ablation --suite {}`",
+                    names[suite], count(all), shown, machines.size(), suite.substr(0, 12)));
   }
   return {};
 }
 
-// The newest, and what points and changes open, as far as there is room.
+// Those that changed, then those with most points.
+void choose_series(Site& site) {
+  const std::size_t most = site.options.most_series;
+  site.every_series = most == 0 || site.model.series.size() <= most;
+  if (site.every_series) return;
+  for (const Change& change : site.changes) {
+    if (site.series_pages.size() < most) site.series_pages.insert(change.series);
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;
+  for (std::uint32_t i = 0; i < site.summaries.size(); ++i) order.emplace_back(site.summaries[i].points, i);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first > b.first || (a.first == b.first && a.second < b.second);
+  });
+  for (const auto& [points, series] : order) {
+    if (site.series_pages.size() >= most) break;
+    site.series_pages.insert(series);
+  }
+}
+
+// The newest, those that failed of late, and what changes and series open, as far as there is room.
 void choose_trials(Site& site) {
   const std::size_t most = site.options.most_trials;
-  site.every_trial = most == 0 || site.model.trials.size() <= most;
+  const Model& model = site.model;
+  site.every_trial = most == 0 || model.m.launches.size() <= most;
   if (site.every_trial) return;
-  const auto open = [&](std::uint32_t cell) {
-    if (site.trial_pages.size() < most) site.trial_pages.insert(median_trial(site.model.cells[cell]));
+  const auto open = [&](std::uint32_t launch) {
+    if (site.trial_pages.size() < most) site.trial_pages.insert(launch);
   };
-  for (const Change& change : site.changes) {
-    const Series& series = site.model.series[change.series];
-    open(series.cells[change.point.index]);
-    open(series.cells[change.point.index - 1]);
+  for (const Change& change : site.changes) open(change.launch);
+  for (const Series& series : model.series) {
+    if (!site.has_page(series)) continue;
+    const Cell& newest = model.cells[series.newest];
+    std::vector<std::uint32_t> places;
+    for (std::uint32_t i = newest.first; i < newest.first + newest.n; ++i) places.push_back(i);
+    open(median_launch(model, places));
   }
-  for (const Series& series : site.model.series) open(series.cells.back());
-  for (const std::uint32_t trial : site.model.newest) {
+  for (std::size_t i = 0; i < std::min(model.failed.size(), kFailureRows); ++i) open(model.failed[i]);
+  for (const std::uint32_t launch : model.newest) {
     if (site.trial_pages.size() >= most) break;
-    site.trial_pages.insert(trial);
+    site.trial_pages.insert(launch);
   }
 }
 
@@ -190,10 +324,10 @@ Rendered some(Result<std::string> text) {
 
 Rendered one_of_many(const Site& site, Connections& connections, std::string_view path) {
   if (const auto id = inside(path, "trial", ".html")) {
-    const std::optional<Digest> digest = digest_of(*id);
-    const Trial* trial = digest ? site.model.find_trial(*digest) : nullptr;
-    if (trial == nullptr) return std::optional<std::string>();
-    return trial_page(site, connections, static_cast<std::uint32_t>(trial - site.model.trials.data()));
+    const std::optional<reports::Digest> digest = reports::digest_bytes(*id);
+    const Launch* launch = digest ? site.model.m.find(*digest) : nullptr;
+    if (launch == nullptr) return std::optional<std::string>();
+    return trial_page(site, connections, static_cast<std::uint32_t>(launch - site.model.m.launches.data()));
   }
   if (const auto id = inside(path, "history", ".html")) {
     const Series* series = site.model.find_series(*id);
@@ -230,10 +364,22 @@ Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const O
   if (!model) return std::move(model).error();
   site.model = std::move(*model);
   find_changes(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
+  Connections connections(stores);
+  std::vector<schema::Store*> open;
   for (std::size_t i = 0; i < stores.size(); ++i) {
-    if (Status status = add_ablations(site, i); !status) return std::move(status).error();
+    Result<Connection*> connection = connections.at(i);
+    if (!connection) return std::move(connection).error();
+    open.push_back(&(*connection)->store);
   }
+  if (Status status = find_headlines(site, open); !status) return std::move(status).error();
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (Status status = add_ablations(site, static_cast<std::uint32_t>(i), *open[i]); !status) {
+      return std::move(status).error();
+    }
+  }
+  split_speedups(site);
   list_builds(site);
+  choose_series(site);
   choose_trials(site);
   return site;
 }
@@ -258,14 +404,17 @@ std::vector<std::string> page_paths(const Site& site) {
   parts("history", history_parts(site));
   parts("machines", machine_parts(site));
   parts("submissions", submission_parts(site));
+  parts("not-counted", failure_parts(site));
   for (const Ablation& ablation : site.ablations) paths.push_back("ablation/" + ablation.id + ".html");
-  for (const Series& series : site.model.series) paths.push_back("history/" + series.id + ".html");
+  for (const Series& series : site.model.series) {
+    if (site.has_page(series)) paths.push_back("history/" + series.id + ".html");
+  }
   for (const Submission& submission : site.model.submissions) paths.push_back("submission/" + submission.id + ".html");
   for (const auto& [environment, builds] : site.builds) {
     paths.push_back("compare/" + environment_key(environment) + ".js");
   }
-  for (std::uint32_t i = 0; i < site.model.trials.size(); ++i) {
-    if (site.has_page(i)) paths.push_back("trial/" + hex_of(site.model.trials[i].id) + ".html");
+  for (std::uint32_t i = 0; i < site.model.m.launches.size(); ++i) {
+    if (site.has_page(i)) paths.push_back("trial/" + reports::digest_hex(site.model.m.launches[i].id) + ".html");
   }
   return paths;
 }
@@ -275,11 +424,13 @@ Rendered render_page(const Site& site, Connections& connections, std::string_vie
   if (path == "ablation.html") return some(ablation_index(site));
   if (path == "compare.html") return some(compare_page(site));
   if (path == "map.html") return some(map_page(site));
-  if (const auto part = part_of(path, "speedup", speedup_parts(site))) return some(speedup_page(site, *part));
+  if (const auto part = part_of(path, "speedup", speedup_parts(site)))
+    return some(speedup_page(site, connections, *part));
   if (const auto part = part_of(path, "history", history_parts(site))) return some(history_index(site, *part));
   if (const auto part = part_of(path, "machines", machine_parts(site))) return some(machines_page(site, *part));
   if (const auto part = part_of(path, "submissions", submission_parts(site)))
     return some(submissions_page(site, *part));
+  if (const auto part = part_of(path, "not-counted", failure_parts(site))) return some(failures_page(site, *part));
   return one_of_many(site, connections, path);
 }
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "harness/stats/change_points.h"
 #include "reports/ablation.h"
 #include "reports/site/model.h"
 #include "schema/database.h"
@@ -26,10 +25,13 @@ namespace capbench::site {
 struct Options {
   // Trials with a page of their own in a static copy: the newest, and those that a change is shown by. 0: every one.
   std::size_t most_trials = 5000;
+  // Series with a page of their own in a static copy: those that changed, then those with most points. 0: every one.
+  std::size_t most_series = 1000;
   // What a page of raw output shows at most, bytes.
   std::size_t most_raw = 64U << 10U;
-  // More trials of one suite than this and its ablation is left to `capbench report ablation`.
-  std::size_t most_ablation_trials = 20'000;
+  // Trials that ablations are made of, the newest builds first; what goes over it is left to `capbench report
+  // ablation`.
+  std::size_t most_ablation_trials = 6000;
   // Whether the API of `capbench serve` is there too, to link to.
   bool served = false;
   // Applied to raw output, arguments and environments before they are shown; empty: as they are.
@@ -42,10 +44,22 @@ struct Ablation {
   std::vector<reports::AblationRow> tests;
 };
 
-// Where a series became slower or faster.
+// Where a series became slower or faster: as `capbench check` finds it, over builds.
 struct Change {
   std::uint32_t series = 0;
-  stats::ChangePoint point;  // its indices are places in Series::cells
+  reports::SeriesChange change;  // its index is a place in the points of its setting
+  std::string label;             // of the first point after it
+  std::string date;
+  std::uint32_t launch = 0;  // in the middle of that point
+  bool newest_setting = true;
+};
+
+// What the list of series says of one.
+struct SeriesSummary {
+  std::uint32_t points = 0;  // builds, over all settings
+  std::uint32_t settings = 0;
+  std::uint32_t changes = 0;
+  std::uint32_t open = 0;  // slower, and nobody has said anything
 };
 
 // Everything that pages are made from. Read once, then shared by any number of threads.
@@ -53,15 +67,24 @@ struct Site {
   Options options;
   std::vector<std::filesystem::path> stores;
   Model model;
-  std::vector<Change> changes;  // newest first
+  std::vector<Change> changes;           // newest first
+  std::vector<SeriesSummary> summaries;  // by series
   // Of each environment the builds that can be compared, newest first.
   std::map<std::string, std::vector<Texts::Id>> builds;
   std::vector<Ablation> ablations;
-  std::vector<std::string> left_out;              // suites whose ablation is too large, sentences
-  std::unordered_set<std::uint32_t> trial_pages;  // empty: every trial has one
+  std::vector<std::string> left_out;  // suites whose ablation is too large, sentences
+  // Groups [first, last) of Model::speedup on each part of that page.
+  std::vector<std::pair<std::size_t, std::size_t>> speedup_parts;
+  std::vector<reports::SpeedupRow> headlines;      // the largest ratios
+  std::unordered_set<std::uint32_t> trial_pages;   // unless every one has a page
+  std::unordered_set<std::uint32_t> series_pages;  // likewise
   bool every_trial = true;
+  bool every_series = true;
 
-  bool has_page(std::uint32_t trial) const { return every_trial || trial_pages.contains(trial); }
+  bool has_page(std::uint32_t launch) const { return every_trial || trial_pages.contains(launch); }
+  bool has_page(const Series& series) const {
+    return every_series || series_pages.contains(static_cast<std::uint32_t>(&series - model.series.data()));
+  }
 };
 
 // Errors are the stores'.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -82,7 +84,10 @@ TEST_F(SiteTest, NumbersAreThoseOfTheSpeedupReport) {
   schema::Store store = must(schema::Store::open(path, schema::OpenMode::kReadOnly));
   const reports::SpeedupReport report = must(reports::read_speedup(store, {}));
   std::set<std::string> newest;
-  for (const reports::SpeedupRow& row : site.model.speedup.rows) {
+  ASSERT_EQ(site.model.speedup.size(), 1U);
+  schema::Store* const stores[] = {&store};
+  const reports::SpeedupReport shown = must(read_speedup_of(site.model, site.model.speedup, stores));
+  for (const reports::SpeedupRow& row : shown.rows) {
     EXPECT_EQ(row.build, "build 1");
     newest.insert(row.test);
     bool found = false;
@@ -96,9 +101,9 @@ TEST_F(SiteTest, NumbersAreThoseOfTheSpeedupReport) {
       EXPECT_EQ(row.speedup->ci95->high, other.speedup->ci95->high);
       // What the history says of it.
       for (const Series& series : site.model.series) {
-        const SeriesKey& key = series.key;
-        if (site.model.text(key.test) != row.test || site.model.text(key.mode) != "unlocked") continue;
-        const auto estimate = estimate_of(site.model.cells[series.cells.back()]);
+        const SeriesKey& key = site.model.key(series);
+        if (key.test != row.test || key.mode != "unlocked") continue;
+        const auto estimate = estimate_of(site.model, site.model.cells[series.newest]);
         ASSERT_TRUE(estimate);
         EXPECT_DOUBLE_EQ(estimate->value, row.modes[2].stats->median.value);
       }
@@ -106,16 +111,22 @@ TEST_F(SiteTest, NumbersAreThoseOfTheSpeedupReport) {
     EXPECT_TRUE(found) << row.test;
   }
   EXPECT_EQ(newest.size(), 2U);
-  EXPECT_EQ(site.model.n_results, 2U * 3 * 3 * 2);
+  EXPECT_EQ(site.model.n_results(), 2U * 3 * 3 * 2);
+  ASSERT_EQ(site.headlines.size(), 1U);
+  const auto best = std::max_element(report.rows.begin(), report.rows.end(),
+                                     [](const auto& a, const auto& b) { return a.speedup->value < b.speedup->value; });
+  EXPECT_EQ(site.headlines.front().speedup->value, best->speedup->value);
 }
 
 TEST_F(SiteTest, AStepIsFoundWhereItIsAndShown) {
   const Site site = must(read_site({made("a.db", 24, 14)}, {}));
   ASSERT_EQ(site.changes.size(), 2U);  // pp512 and tg128 of mode unlocked
   for (const Change& change : site.changes) {
-    EXPECT_EQ(site.model.text(site.model.series[change.series].key.mode), "unlocked");
-    EXPECT_EQ(change.point.index, 14U);
-    EXPECT_NEAR(change.point.ratio, 0.8, 0.01);
+    EXPECT_EQ(site.model.key(site.model.series[change.series]).mode, "unlocked");
+    EXPECT_EQ(change.change.index, 14U);
+    EXPECT_NEAR(change.change.ratio, 0.8, 0.01);
+    EXPECT_EQ(change.change.state, "open");
+    EXPECT_EQ(change.label, "build 14");
   }
   const std::map<std::string, std::string> all = pages(site);
   EXPECT_NE(all.at("index.html").find("-20.0 %"), std::string::npos);
@@ -190,7 +201,7 @@ TEST_F(SiteTest, ForeignTextIsEscapedOnEveryPage) {
     }
   }
   const Site site = must(read_site({path}, {}));
-  EXPECT_GT(site.model.n_results, 0U);
+  EXPECT_GT(site.model.n_results(), 0U);
   for (const auto& [name, text] : pages(site)) {
     EXPECT_EQ(text.find("<script>"), std::string::npos) << name;
     EXPECT_EQ(text.find("<img"), std::string::npos) << name;
@@ -205,7 +216,7 @@ TEST_F(SiteTest, WhatIsInTwoStoresCountsOnce) {
   const fs::path one = made("one.db", 2);
   const fs::path two = made("two.db", 3);
   const Site site = must(read_site({one, two}, {}));
-  EXPECT_EQ(site.model.trials.size(), 3U * 9);
+  EXPECT_EQ(site.model.n_trials, 3U * 9);
   EXPECT_EQ(site.model.runs.size(), 3U);
 }
 
@@ -225,7 +236,7 @@ TEST_F(SiteTest, FilesAreWrittenAndOldOnesGo) {
   const Site site = must(read_site({made("a.db", 3)}, {}));
   const Written written = must(write_site(site, folder, 2));
   EXPECT_EQ(written.pages, page_paths(site).size());
-  const fs::path trial = folder / "trial" / (hex_of(site.model.trials[0].id) + ".html");
+  const fs::path trial = folder / "trial" / (reports::digest_hex(site.model.m.launches[0].id) + ".html");
   EXPECT_TRUE(fs::exists(trial));
   EXPECT_TRUE(fs::exists(folder / "assets/app.js"));
   Options fewer;
@@ -255,6 +266,132 @@ TEST_F(SiteTest, AnEmptyStoreHasPagesToo) {
   { must(schema::Store::open(path, schema::OpenMode::kCreate)); }
   const Site site = must(read_site({path}, {}));
   EXPECT_GE(pages(site).size(), 8U);
+}
+
+// What the site says of a series is what `capbench check` says, decisions included.
+TEST_F(SiteTest, ChangesAndDecisionsAreThoseOfCheck) {
+  const fs::path path = made("a.db", 24, 14);
+  std::string id;
+  {
+    schema::Store store = must(schema::Store::open(path, schema::OpenMode::kCreate));
+    reports::HistoryFilter filter;
+    filter.arm = "unlocked";
+    filter.test = "pp512";
+    const std::vector<reports::Series> history = must(reports::read_history(store, filter));
+    ASSERT_EQ(history.size(), 1U);
+    ASSERT_EQ(history[0].changes.size(), 1U);
+    schema::TriageRecord decision;
+    decision.subject = reports::regression_subject(history[0], history[0].changes[0].index);
+    decision.regression_id = id = history[0].changes[0].id;
+    decision.state = "acknowledged";
+    decision.why = "known <since> long";
+    ASSERT_TRUE(store.put_triage(decision).ok());
+  }
+  const Site site = must(read_site({path}, {}));
+  std::size_t acknowledged = 0;
+  for (const Change& change : site.changes) {
+    if (change.change.id != id) continue;
+    ++acknowledged;
+    EXPECT_EQ(change.change.state, "acknowledged");
+    EXPECT_EQ(site.summaries[change.series].open, 0U);
+    const std::string page = pages(site).at("history/" + site.model.series[change.series].id + ".html");
+    EXPECT_NE(page.find("acknowledged"), std::string::npos);
+    EXPECT_NE(page.find("known &lt;since&gt; long"), std::string::npos);
+    EXPECT_NE(page.find(id.substr(0, 12)), std::string::npos);
+  }
+  EXPECT_EQ(acknowledged, 1U);
+}
+
+TEST_F(SiteTest, APointOfOneProcessHasItsOwnIntervalAndSaysSo) {
+  const fs::path path = folder_ / "one.db";
+  {
+    schema::Store store = must(schema::Store::open(path, schema::OpenMode::kCreate));
+    Setting setting;
+    ASSERT_TRUE(schema::testing::put(store, setting).ok());
+    schema::TrialRecord trial = schema::testing::trial(setting, "stock", 0);
+    trial.status = "ok";
+    ASSERT_TRUE(
+        store.put_trial(schema::testing::named(trial), schema::testing::raw_stdout(0), schema::testing::raw_stderr())
+            .ok());
+  }
+  const Site site = must(read_site({path}, {}));
+  ASSERT_FALSE(site.model.series.empty());
+  const std::string page = pages(site).at("history/" + site.model.series[0].id + ".html");
+  EXPECT_NE(page.find("within one process"), std::string::npos);
+}
+
+// A store in which nothing counts is shown with its reasons.
+TEST_F(SiteTest, WhatFailedIsShownWithItsReason) {
+  const fs::path path = folder_ / "failed.db";
+  std::string id;
+  {
+    schema::Store store = must(schema::Store::open(path, schema::OpenMode::kCreate));
+    Setting setting;
+    ASSERT_TRUE(schema::testing::put(store, setting).ok());
+    for (int block = 0; block < 2; ++block) {
+      schema::TrialRecord trial = schema::testing::trial(setting, "stock", block);
+      trial.status = "failed";
+      trial.reason = "it <exited> 1";
+      trial.results.clear();
+      trial = schema::testing::named(trial);
+      id = trial.id;
+      ASSERT_TRUE(store.put_trial(trial, schema::testing::raw_stdout(block), schema::testing::raw_stderr()).ok());
+    }
+  }
+  const Site site = must(read_site({path}, {}));
+  EXPECT_EQ(site.model.n_trials, 0U);
+  EXPECT_EQ(site.model.failed.size(), 2U);
+  const std::map<std::string, std::string> all = pages(site);
+  for (const std::string& name : {std::string("not-counted.html"), "trial/" + id + ".html"}) {
+    EXPECT_NE(all.at(name).find("it &lt;exited&gt; 1"), std::string::npos) << name;
+    EXPECT_NE(all.at(name).find("failed"), std::string::npos) << name;
+  }
+  EXPECT_NE(all.at("index.html").find("not-counted.html"), std::string::npos);
+  EXPECT_NE(all.at("speedup.html").find("(no result)"), std::string::npos);
+}
+
+TEST_F(SiteTest, NamesOfAnyLengthAndScript) {
+  const fs::path path = folder_ / "odd.db";
+  const std::vector<std::string> names{std::string(20'000, 'x'), "\xD7\xA2\xD7\x91\xE2\x80\xAE\xD7\xA8 RTL",
+                                       "\xF0\x9F\x8F\x8E\xEF\xB8\x8F\xE2\x80\x8D\xCC\x81", "a/../b?c#d", " "};
+  {
+    schema::Store store = must(schema::Store::open(path, schema::OpenMode::kCreate));
+    Setting setting;
+    ASSERT_TRUE(schema::testing::put(store, setting).ok());
+    int block = 0;
+    for (const std::string& name : names) {
+      schema::TrialRecord trial = schema::testing::trial(setting, name, block++);
+      trial.status = "ok";
+      trial.model = trial.workload = trial.mode = name;
+      trial.guest = "vm";
+      ASSERT_TRUE(store.put_trial(schema::testing::named(trial), "", "").ok());
+    }
+  }
+  const Site site = must(read_site({path}, {}));
+  const std::map<std::string, std::string> all = pages(site);
+  for (const auto& [name, text] : all) {
+    EXPECT_EQ(text.find("\xE2\x80\xAE"), std::string::npos) << name << ": a text may turn the direction of writing";
+    for (const char c : name)
+      EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '-');
+  }
+  EXPECT_EQ(site.model.series.size(), 2 * names.size());
+}
+
+TEST_F(SiteTest, ALargeCopyLeavesSomePagesToTheServer) {
+  Options options;
+  options.most_series = 2;
+  options.most_trials = 3;
+  const Site site = must(read_site({made("a.db", 12, 6)}, options));
+  const std::map<std::string, std::string> all = pages(site);
+  std::size_t histories = 0;
+  for (const auto& [path, text] : all) histories += path.starts_with("history/") ? 1U : 0U;
+  EXPECT_EQ(histories, 2U);
+  EXPECT_NE(all.at("history.html").find("2 of them have a page in this copy"), std::string::npos);
+  // Served, each has one.
+  Connections connections(site.stores);
+  for (const Series& series : site.model.series) {
+    EXPECT_TRUE(must(render_page(site, connections, "history/" + series.id + ".html")).has_value());
+  }
 }
 
 TEST_F(SiteTest, UnknownPathsAreNone) {

@@ -211,28 +211,46 @@ Json arms_spec(const std::vector<ArmPoint>& arms) {
 }
 
 Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<HistorySegment>& segments,
-                  const std::vector<HistoryChange>& changes) {
+                  const std::vector<HistoryChange>& changes, bool by_date) {
+  constexpr std::size_t kMostSettings = 4;  // with a colour of their own
+  const auto setting_name = [](std::size_t setting) {
+    return setting == 0                  ? std::string("newest setting")
+           : setting + 1 < kMostSettings ? fmt::format("setting {}", setting + 1)
+                                         : std::string("older ones");
+  };
   Json values = Json::array();
+  Json names = Json::object();
+  Json places = Json::array();
+  std::size_t settings = 0;
   for (const HistoryPoint& point : points) {
-    Json datum{{"order", point.order},
-               {"build", point.build},
-               {"system", point.system},
-               {"date", point.date},
-               {"speed", point.speed.value},
-               {"trials", point.trials},
-               {"interval", interval_text(point.speed)}};
+    Json datum{{"order", point.order},   {"setting", setting_name(point.setting)},
+               {"line", point.setting},  {"label", point.label},
+               {"build", point.build},   {"system", point.system},
+               {"date", point.date},     {"speed", point.speed.value},
+               {"trials", point.trials}, {"interval", interval_text(point.speed)}};
     if (!point.link.empty()) datum["link"] = point.link;
     add_interval(datum, point.speed.ci95);
+    names[std::to_string(point.order)] = point.label.empty() ? "(no name)" : point.label;
+    places.push_back(point.order);
+    settings = std::max(settings, point.setting + 1);
     values.push_back(std::move(datum));
   }
+  Json domain = Json::array();
+  Json colours = Json::array();
+  for (std::size_t i = 0; i < std::min(settings, kMostSettings); ++i) {
+    domain.push_back(setting_name(i));
+    colours.push_back(i == 0 ? "var(--unlocked)" : i == 1 ? "var(--stock)" : i == 2 ? "var(--bare)" : "var(--other)");
+  }
+  const auto date_of = [&](std::size_t order) { return points[order].date; };
   Json levels = Json::array();
   for (const HistorySegment& segment : segments) {
     if (segment.to >= points.size()) continue;
     levels.push_back({{"from", segment.from},
                       {"to", segment.to},
                       {"level", segment.level},
-                      {"date", points[segment.from].date},
-                      {"until", points[segment.to].date}});
+                      {"setting", setting_name(segment.setting)},
+                      {"date", date_of(segment.from)},
+                      {"until", date_of(segment.to)}});
   }
   Json lines = Json::array();
   Json kinds = Json::array();
@@ -244,21 +262,40 @@ Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<His
   for (const HistoryChange& change : changes) {
     if (change.order >= points.size()) continue;
     lines.push_back({{"order", change.order},
-                     {"date", points[change.order].date},
+                     {"date", date_of(change.order)},
                      {"kind", change.slower ? "slower" : "faster"},
                      {"text", change.text}});
   }
   Json spec = start();
   spec["height"] = 320;
-  // The scripts put the axis there: "order" with labels of builds or systems, or "date".
-  const Json x = {{"field", "order"},
-                  {"type", "quantitative"},
-                  {"scale", {{"nice", false}, {"padding", 14}}},
-                  {"axis", {{"title", nullptr}, {"labelAngle", -35}, {"labelOverlap", true}, {"labelLimit", 110}}}};
+  Json x;
+  if (by_date) {
+    x = {{"field", "date"},
+         {"type", "temporal"},
+         {"axis", {{"title", nullptr}, {"labelOverlap", true}, {"tickCount", 8}}}};
+  } else {
+    // Labels are looked up: a text as a place would be sorted, and each would take a line of its own.
+    x = {{"field", "order"},
+         {"type", "quantitative"},
+         {"scale", {{"nice", false}, {"padding", 14}}},
+         {"axis",
+          {{"title", nullptr},
+           {"values", std::move(places)},
+           {"labelAngle", -35},
+           {"labelOverlap", "greedy"},
+           {"labelLimit", 120},
+           {"grid", false},
+           {"labelExpr", names.dump(-1, ' ', false, Json::error_handler_t::replace) + "[datum.value]"}}}};
+  }
   const Json y = {{"field", "speed"},
                   {"type", "quantitative"},
                   {"scale", {{"zero", false}, {"padding", 16}}},
                   {"axis", {{"title", "tokens per second"}, {"tickCount", 6}}}};
+  Json colour = {
+      {"field", "setting"},
+      {"type", "nominal"},
+      {"scale", {{"domain", domain}, {"range", colours}}},
+      {"legend", settings > 1 ? Json{{"title", nullptr}, {"orient", "top"}, {"symbolType", "circle"}} : Json()}};
   Json layers = Json::array();
   if (!lines.empty()) {
     layers.push_back(
@@ -266,7 +303,7 @@ Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<His
          {"mark", {{"type", "rule"}, {"strokeWidth", 2}, {"strokeDash", {5, 3}}}},
          {"encoding",
           {{"x", x},
-           {"color",
+           {"stroke",
             {{"field", "kind"},
              {"type", "nominal"},
              {"scale", {{"domain", {"slower", "faster"}}, {"range", {"var(--bad)", "var(--good)"}}}},
@@ -274,35 +311,40 @@ Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<His
            {"tooltip", Json::array({{{"field", "text"}, {"title", "change"}}})}}}});
   }
   if (!levels.empty()) {
+    const Json from =
+        by_date ? Json{{"field", "date"}, {"type", "temporal"}} : Json{{"field", "from"}, {"type", "quantitative"}};
     layers.push_back({{"data", {{"values", std::move(levels)}}},
-                      {"mark", {{"type", "rule"}, {"strokeWidth", 7}, {"opacity", 0.22}, {"color", "var(--unlocked)"}}},
+                      {"mark", {{"type", "rule"}, {"strokeWidth", 7}, {"opacity", 0.22}}},
                       {"encoding",
-                       {{"x", {{"field", "from"}, {"type", "quantitative"}}},
-                        {"x2", {{"field", "to"}}},
-                        {"y", {{"field", "level"}, {"type", "quantitative"}}}}}});
+                       {{"x", from},
+                        {"x2", {{"field", by_date ? "until" : "to"}}},
+                        {"y", {{"field", "level"}, {"type", "quantitative"}}},
+                        {"color", colour}}}});
   }
   layers.push_back({{"mark", {{"type", "line"}, {"color", "var(--soft)"}, {"strokeWidth", 1}}},
-                    {"encoding", {{"x", x}, {"y", y}, {"order", {{"field", "order"}, {"type", "quantitative"}}}}}});
-  layers.push_back(
-      {{"mark", {{"type", "rule"}, {"color", "var(--unlocked)"}, {"strokeWidth", 1.5}}},
-       {"encoding", {{"x", x}, {"y", {{"field", "lo"}, {"type", "quantitative"}}}, {"y2", {{"field", "hi"}}}}}});
-  layers.push_back({{"mark",
-                     {{"type", "point"},
-                      {"filled", true},
-                      {"size", 60},
-                      {"opacity", 1},
-                      {"color", "var(--unlocked)"},
-                      {"cursor", "pointer"}}},
                     {"encoding",
                      {{"x", x},
                       {"y", y},
-                      {"tooltip",
-                       {{{"field", "build"}, {"title", "build"}},
-                        {{"field", "system"}, {"title", "system"}},
-                        {{"field", "date"}, {"title", "measured"}},
-                        {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens/s"}, {"format", ",.4r"}},
-                        {{"field", "interval"}, {"title", "95 %"}},
-                        {{"field", "trials"}, {"title", "trials"}}}}}}});
+                      {"detail", {{"field", "line"}, {"type", "nominal"}}},
+                      {"order", {{"field", "order"}, {"type", "quantitative"}}}}}});
+  layers.push_back(
+      {{"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
+       {"encoding",
+        {{"x", x}, {"y", {{"field", "lo"}, {"type", "quantitative"}}}, {"y2", {{"field", "hi"}}}, {"color", colour}}}});
+  layers.push_back(
+      {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}, {"opacity", 1}, {"cursor", "pointer"}}},
+       {"encoding",
+        {{"x", x},
+         {"y", y},
+         {"color", colour},
+         {"tooltip",
+          {{{"field", "label"}, {"title", "point"}},
+           {{"field", "build"}, {"title", "build"}},
+           {{"field", "system"}, {"title", "system"}},
+           {{"field", "date"}, {"title", "measured"}},
+           {{"field", "speed"}, {"type", "quantitative"}, {"title", "tokens/s"}, {"format", ",.4r"}},
+           {{"field", "interval"}, {"title", "95 %"}},
+           {{"field", "trials"}, {"title", "trials"}}}}}}});
   spec["data"] = {{"values", std::move(values)}};
   spec["layer"] = std::move(layers);
   return spec;

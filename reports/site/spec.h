@@ -44,8 +44,11 @@ struct ArmPoint {
 };
 Json arms_spec(const std::vector<ArmPoint>& arms);
 
-// A series over builds, systems or dates: points with intervals, segments between changes, changes as lines.
+// A series over builds, systems or runs: points with intervals, segments between changes, changes as lines. Points of
+// one setting are joined; the newest setting is 0.
 struct HistoryPoint {
+  std::string label;
+  std::size_t setting = 0;
   std::string build;
   std::string system;
   std::string date;
@@ -58,6 +61,7 @@ struct HistorySegment {
   std::size_t from = 0;  // orders, both included
   std::size_t to = 0;
   double level = 0;
+  std::size_t setting = 0;
 };
 struct HistoryChange {
   std::size_t order = 0;  // of the first point after it
@@ -65,7 +69,7 @@ struct HistoryChange {
   std::string text;
 };
 Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<HistorySegment>& segments,
-                  const std::vector<HistoryChange>& changes);
+                  const std::vector<HistoryChange>& changes, bool by_date);
 
 // Products of factors: how much more the one is worth with the other. A matrix.
 struct Interaction {

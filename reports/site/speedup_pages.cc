@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
 
 #include "reports/flags_text.h"
 #include "reports/site/pages.h"
@@ -108,13 +110,20 @@ std::string notes_section(const Part& part) {
 
 }  // namespace
 
-std::string speedup_page(const Site& site, std::size_t part_number) {
-  const std::vector<SpeedupRow>& all = site.model.speedup.rows;
+Result<std::string> speedup_page(const Site& site, Connections& connections, std::size_t part_number) {
+  std::vector<schema::Store*> stores;
+  for (std::size_t i = 0; i < site.stores.size(); ++i) {
+    Result<Connection*> connection = connections.at(i);
+    if (!connection) return std::move(connection).error();
+    stores.push_back(&(*connection)->store);
+  }
+  const auto [first, last] = site.speedup_parts[part_number - 1];
+  const auto report = read_speedup_of(site.model, std::span(site.model.speedup).subspan(first, last - first), stores);
+  if (!report) return report.error();
   Part part;
-  const std::size_t first = (part_number - 1) * kSpeedupRows;
-  for (std::size_t i = first; i < std::min(all.size(), first + kSpeedupRows); ++i) {
-    part.rows.push_back(&all[i]);
-    part.one_machine = part.one_machine && all[i].machine == all[first].machine;
+  for (const SpeedupRow& row : report->rows) {
+    part.rows.push_back(&row);
+    part.one_machine = part.one_machine && row.machine == report->rows.front().machine;
   }
   std::string body = pager("speedup", part_number, speedup_parts(site));
   body += bars_figure(part, false) + bars_figure(part, true);

@@ -71,22 +71,18 @@ Result<std::string> trials_section(const Site& site, Connections& connections, c
     if (!row) return row.error();
     if (!*row) break;
     const std::string id = statement->text(0);
-    const std::optional<Digest> digest = digest_of(id);
-    const Trial* trial = digest ? site.model.find_trial(*digest) : nullptr;
-    const std::string status = statement->text(6);
-    std::string state = badge(status, status == "ok" ? "good" : "bad");
-    if (!statement->bytes(7).empty()) state += "<span class=\"range\">" + esc(statement->bytes(7)) + "</span>";
-    rows.push_back(
-        {{trial == nullptr ? "<code>" + esc(id.substr(0, 12)) + "</code>"
-                           : trial_link(site, static_cast<std::uint32_t>(trial - site.model.trials.data()), "../")},
-         {mode_name(statement->bytes(2)) + "<span class=\"range\">" + esc(statement->bytes(1)) + "</span>"},
-         {esc(model_text(statement->text(3), statement->text(4)))},
-         {esc(statement->bytes(5))},
-         {state},
-         {esc(minute(statement->bytes(8)))}});
+    const std::optional<reports::Digest> digest = reports::digest_bytes(id);
+    const Launch* launch = digest ? site.model.m.find(*digest) : nullptr;
+    rows.push_back({{launch == nullptr
+                         ? "<code>" + esc(id.substr(0, 12)) + "</code>"
+                         : trial_link(site, static_cast<std::uint32_t>(launch - site.model.m.launches.data()), "../")},
+                    {mode_name(statement->bytes(2)) + "<span class=\"range\">" + esc(statement->bytes(1)) + "</span>"},
+                    {esc(model_text(statement->text(3), statement->text(4)))},
+                    {esc(statement->bytes(5))},
+                    {status_html(statement->bytes(6), statement->bytes(7))},
+                    {esc(minute(statement->bytes(8)))}});
   }
-  std::string caption =
-      fmt::format("{}; those that count open with their raw output", count_of(submission.trials, "trial"));
+  std::string caption = fmt::format("{}; each opens with its raw output", count_of(submission.trials, "trial"));
   if (rows.size() < submission.trials) caption += fmt::format("; the first {} are here", rows.size());
   return "<section aria-labelledby=\"h-trials\"><h2 id=\"h-trials\">Trials</h2>\n" +
          table("trials", caption,
@@ -140,20 +136,18 @@ std::string submissions_page(const Site& site, std::size_t part) {
 
 Result<std::string> submission_page(const Site& site, Connections& connections, const Submission& submission) {
   std::string body = "<dl class=\"details\">\n";
-  const auto detail = [&](std::string_view name, const std::string& html) {
-    if (!html.empty()) body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, html);
-  };
-  detail("Tier", tier_badge(submission));
-  detail("Signer", submission.signer.empty() ? "not signed" : "<code>" + esc(submission.signer) + "</code>");
-  detail("Received (UTC)", esc(minute(submission.received)));
-  detail("Trials", count(submission.trials));
-  detail("Size", count(submission.bytes) + " bytes");
-  detail("Bundle", "<code class=\"digest\">" + esc(submission.id) + "</code>");
+  body += detail("Tier", tier_badge(submission));
+  body += detail("Signer", submission.signer.empty() ? "not signed" : "<code>" + esc(submission.signer) + "</code>");
+  body += detail("Received (UTC)", esc(minute(submission.received)));
+  body += detail("Trials", count(submission.trials));
+  body += detail("Size", count(submission.bytes) + " bytes");
+  body += detail("Bundle", "<code class=\"digest\">" + esc(submission.id) + "</code>");
   const bool stands = submission.withdrawn.empty();
-  if (!stands) detail("Withdrawn (UTC)", esc(minute(submission.withdrawn)) + ": " + esc(submission.why));
+  if (!stands) body += detail("Withdrawn (UTC)", esc(minute(submission.withdrawn)) + ": " + esc(submission.why));
   if (stands && site.options.served) {
-    detail("Raw", "<a href=\"../api/v1/submissions/" + esc(submission.id) +
-                      "/bundle\" download>the bundle itself</a>, which <code>capbench verify</code> checks offline");
+    body += detail("Raw",
+                   "<a href=\"../api/v1/submissions/" + esc(submission.id) +
+                       "/bundle\" download>the bundle itself</a>, which <code>capbench verify</code> checks offline");
   }
   body +=
       "</dl>\n<p class=\"small\"><em>consistent</em>: nothing in it contradicts itself, which is not that nobody lied; "

@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view kTrial = R"sql(
 SELECT t.arm, t.mode, t.target, t.guest, t.workload, t.model, t.model_kind, t.block, t.attempt, t.treatment, t.quality,
   t.started_at, t.wall_ns, t.max_rss_bytes, t.argv, t.environment_set, coalesce(t.stdout_sha256, ''),
-  coalesce(t.stderr_sha256, ''), s.name, coalesce(t.environment_id, ''), t.run_id, u.machine_id
+  coalesce(t.stderr_sha256, ''), s.name, t.status, t.reason, u.machine_id, coalesce(t.environment_id, '')
 FROM trial AS t JOIN suite AS s ON s.id = t.suite_id JOIN run AS u ON u.id = t.run_id
-WHERE t.id = ? AND t.status = 'ok'
+WHERE t.id = ?
 )sql";
 
 constexpr std::string_view kResults =
@@ -94,6 +94,7 @@ Result<std::string> results_section(schema::Database& database, const std::strin
                     {esc(device)},
                     {esc(statement->bytes(1))}});
   }
+  if (rows.empty()) return std::string("<p>It gave no result.</p>\n");
   return table("results", "What it measured, tokens per second",
                {{"Test", "text", ""},
                 {"Median", "num", "of its samples"},
@@ -135,41 +136,53 @@ Result<std::string> capabilities_section(schema::Database& database, const std::
 }
 
 // Where the trial stands in the history of each of its tests, and what differs from the point before.
-std::string history_section(const Site& site, const Trial& trial) {
+std::string history_section(const Site& site, std::uint32_t number) {
   const Model& model = site.model;
-  std::string html = "<section aria-labelledby=\"before\"><h2 id=\"before\">In its history</h2>\n<ul>\n";
+  const reports::Measurements& m = model.m;
+  const Launch& launch = m.launches[number];
+  if (!launch.counts) return "";
+  std::vector<std::string> items;
   std::optional<std::pair<std::string, std::string>> environments;
-  for (std::uint32_t i = trial.first_place; i < trial.first_place + trial.n_places; ++i) {
-    const Cell& cell = model.cells[model.places[i]];
-    const Series& series = model.series[cell.series];
-    const auto at = std::find(series.cells.begin(), series.cells.end(), model.places[i]);
-    const auto place = static_cast<std::size_t>(at - series.cells.begin());
-    html += "<li>" + series_link(series, "../", esc(model.text(series.key.test))) +
-            fmt::format(": point {} of {}", place + 1, series.cells.size());
-    if (place > 0) {
-      const Cell& before = model.cells[series.cells[place - 1]];
-      html += fmt::format("; the one before is {} of build {}", trial_link(site, median_trial(before), "../"),
-                          esc(model.text(before.build)));
-      environments = {model.text(before.environment), model.text(cell.environment)};
+  std::vector<std::string> ran;
+  reports::PartsDigests digests(m.parts, m.texts);
+  for (const std::uint32_t place : m.of(number)) {
+    const Series& series = model.series[model.series_of_key[m.all[place].key]];
+    std::string item = series_link(site, series, "../", esc(model.key(series).test));
+    const auto settings = reports::series_of(m, series.key, reports::Axis::kBuilds, {false, false}, {}, digests);
+    for (const reports::Series& setting : settings) {
+      for (std::size_t i = 0; i < setting.points.size(); ++i) {
+        const reports::SeriesPoint& point = setting.points[i];
+        if (std::find(point.places.begin(), point.places.end(), place) == point.places.end()) continue;
+        item += fmt::format(": point {} of {}", i + 1, setting.points.size());
+        if (settings.size() > 1) item += " of its setting";
+        if (i == 0) continue;
+        const reports::SeriesPoint& before = setting.points[i - 1];
+        const std::uint32_t other = median_launch(model, before.places);
+        item += fmt::format("; the one before is {} of build {}", trial_link(site, other, "../"), esc(before.build));
+        environments = {before.environment_id, model.text(launch.environment)};
+        ran = reports::differences(m.settings[m.launches[other].origin], m.settings[launch.origin], m.parts, m.texts);
+      }
     }
-    html += "</li>\n";
+    items.push_back(std::move(item));
   }
-  html += "</ul>\n<h3>Environment, against the one before</h3>\n";
+  std::string html = "<section aria-labelledby=\"before\"><h2 id=\"before\">In its history</h2>\n" + list_of(items);
+  if (!ran.empty()) {
+    html += "<h3>What ran, against the one before</h3>\n";
+    for (std::string& one : ran) one = esc(one);
+    html += list_of(ran);
+  }
+  html += "<h3>Environment, against the one before</h3>\n";
   html += environments ? environment_difference(site, environments->first, environments->second)
                        : std::string("<p>There is none before it.</p>\n");
   return html + "</section>\n";
 }
 
-std::string detail(std::string_view name, const std::string& html) {
-  return html.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, html);
-}
-
 }  // namespace
 
-Result<std::optional<std::string>> trial_page(const Site& site, Connections& connections, std::uint32_t place) {
-  const Trial& trial = site.model.trials[place];
-  const std::string id = hex_of(trial.id);
-  Result<Connection*> connection = connections.at(trial.store);
+Result<std::optional<std::string>> trial_page(const Site& site, Connections& connections, std::uint32_t number) {
+  const Launch& launch = site.model.m.launches[number];
+  const std::string id = reports::digest_hex(launch.id);
+  Result<Connection*> connection = connections.at(launch.store);
   if (!connection) return std::move(connection).error();
   schema::Database& database = (*connection)->database;
   auto statement = database.prepare(kTrial);
@@ -177,10 +190,17 @@ Result<std::optional<std::string>> trial_page(const Site& site, Connections& con
   statement->bind(std::string_view(id));
   const Result<bool> found = statement->step();
   if (!found) return found.error();
-  // It was excluded, or withdrawn, since the site was read.
   if (!*found) return std::optional<std::string>();
   const auto text = [&](int column) { return esc(statement->bytes(column)); };
   std::string body = "<dl class=\"details\">\n";
+  const bool counts = launch.counts && statement->bytes(19) == "ok";
+  if (!counts) {
+    const bool replaced = statement->bytes(19) == "ok" && !launch.latest;
+    body += detail("Status", status_html(statement->bytes(19), statement->bytes(20)) + " not counted" +
+                                 (replaced                    ? ": a later attempt stands in its place"
+                                  : statement->integer(7) < 0 ? ": it warmed up"
+                                                              : ""));
+  }
   body += detail("Suite", text(18));
   body += detail("Arm", text(0) + ", mode " + mode_name(statement->bytes(1)));
   body += detail("Model", esc(model_text(statement->text(5), statement->text(6))));
@@ -205,7 +225,7 @@ Result<std::optional<std::string>> trial_page(const Site& site, Connections& con
   Result<std::string> results = results_section(database, id);
   if (!results) return std::move(results).error();
   body += *results;
-  body += history_section(site, trial);
+  body += history_section(site, number);
   Result<std::string> capabilities = capabilities_section(database, id);
   if (!capabilities) return std::move(capabilities).error();
   body += *capabilities;
@@ -223,9 +243,12 @@ Result<std::optional<std::string>> trial_page(const Site& site, Connections& con
   }
   body += "</section>\n";
   Frame frame = frame_of(site, "Trial " + id.substr(0, 12), "history.html", "One process, launched once.", "../");
-  const Cell& cell = site.model.cells[site.model.places[trial.first_place]];
-  const Series& series = site.model.series[cell.series];
-  frame.parent = series_link(series, "../", "History of " + esc(series_text(site, series)));
+  if (const auto places = site.model.m.of(number); !places.empty()) {
+    const Series& series = site.model.series[site.model.series_of_key[site.model.m.all[places.front()].key]];
+    frame.parent = series_link(site, series, "../", "History of " + esc(series_text(site, series)));
+  } else {
+    frame.parent = "<a href=\"../not-counted.html\">Not counted</a>";
+  }
   return std::optional<std::string>(page(frame, body));
 }
 

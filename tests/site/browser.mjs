@@ -108,30 +108,87 @@ async function onePage(index, selector) {
   return href;
 }
 const history = (await onePage("index.html", "#changes-table tbody th a")) ?? first("history");
-const pages = ["index.html", "speedup.html", "ablation.html", "history.html", "compare.html", "map.html", "machines.html", "submissions.html"];
-for (const path of [first("ablation"), history, first("submission"), first("trial")]) if (path) pages.push(path);
+const failed = await onePage("not-counted.html", "#failed tbody th a");
+const pages = ["index.html", "speedup.html", "ablation.html", "history.html", "compare.html", "map.html", "machines.html", "submissions.html", "not-counted.html"];
+for (const path of [first("ablation"), history, first("submission"), first("trial"), failed]) if (path) pages.push(path);
 if (shots) mkdirSync(shots, { recursive: true });
 
-const looks = [
-  { name: "light", options: { colorScheme: "light" } },
-  { name: "dark", options: { colorScheme: "dark" } },
-  { name: "phone", options: { colorScheme: "light", viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true } },
-];
-async function visit(path, look) {
-  const name = `${path} (${look.name})`;
-  const { page, complaints, close } = await open(path, look.options);
+// Some at a time: the browser draws on one thread a page, and waits between.
+async function inTurn(works, most = 4) {
+  const left = [...works];
+  const worker = async () => {
+    for (let work = left.shift(); work; work = left.shift()) await work();
+  };
+  await Promise.all(Array.from({ length: most }, worker));
+}
+async function shoot(page, path, look) {
+  if (!shots) return;
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: join(shots, `${path.replace(/\/.*/, "-one").replace(".html", "")}-${look}.png`), fullPage: true });
+}
+async function inspect(page, path, look) {
+  const name = `${path} (${look})`;
   for (const missing of await figuresDrawn(page)) check(false, `${name}: figure not drawn: ${missing}`);
   check((await overflow(page)) <= 0, `${name}: wider than the window by ${await overflow(page)} px`);
-  check(complaints.length === 0, `${name}: ${complaints.slice(0, 3).join("; ")}`);
-  if (look.name !== "phone") await accessible(page, name);
-  if (shots) {
-    await page.evaluate(() => scrollTo(0, 0));
-    await page.screenshot({ path: join(shots, `${path.replace(/\/.*/, "-one").replace(".html", "")}-${look.name}.png`), fullPage: true });
-  }
+}
+
+// What is on paper is on white, complete, and no wider than it.
+async function inspectPrint(page, path) {
+  const name = `${path} (print)`;
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await page.setViewportSize({ width: 718, height: 1000 }); // A4 less its margins
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await inspect(page, path, "print");
+  const faults = await page.evaluate(() => {
+    const found = [];
+    const luminance = (colour) => {
+      const [r, g, b] = (colour.match(/[\d.]+/g) ?? ["0", "0", "0"]).map(Number);
+      return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
+    };
+    const shown = (element) => element.getClientRects().length > 0;
+    if (luminance(getComputedStyle(document.body).backgroundColor) < 0.99) found.push("the page is not white");
+    for (const text of document.querySelectorAll("figure.plot svg text")) {
+      if (shown(text) && text.textContent && luminance(getComputedStyle(text).fill) > 0.5) found.push(`pale in a figure: ${text.textContent}`);
+    }
+    for (const element of document.querySelectorAll("main p, main td, main th, main li, main h2")) {
+      if (shown(element) && luminance(getComputedStyle(element).color) > 0.5) found.push(`pale: ${element.textContent.slice(0, 60)}`);
+    }
+    for (const box of document.querySelectorAll(".scroll, pre.raw, figure.plot .canvas")) {
+      if (shown(box) && (box.scrollWidth > box.clientWidth + 1 || (box.matches("pre") && box.scrollHeight > box.clientHeight + 1))) {
+        found.push(`cut off: ${box.className} ${box.textContent.slice(0, 60)}`);
+      }
+    }
+    for (const closed of document.querySelectorAll("details:not([open])")) if (shown(closed)) found.push(`closed: ${closed.textContent.slice(0, 60)}`);
+    for (const control of document.querySelectorAll("nav, button, .filter, .radios")) if (shown(control)) found.push(`on paper: ${control.className}`);
+    return found;
+  });
+  for (const fault of faults.slice(0, 5)) check(false, `${name}: ${fault}`);
+  checks += 1;
+  await shoot(page, path, "print");
+}
+
+async function visitDesktop(path) {
+  const { page, complaints, close } = await open(path, { colorScheme: "light" });
+  await inspect(page, path, "light");
+  await accessible(page, `${path} (light)`);
+  await shoot(page, path, "light");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.waitForTimeout(50);
+  await inspect(page, path, "dark");
+  await accessible(page, `${path} (dark)`);
+  await shoot(page, path, "dark");
+  await inspectPrint(page, path);
+  check(complaints.length === 0, `${path}: ${complaints.slice(0, 3).join("; ")}`);
   await close();
 }
-for (const look of looks) {
-  for (let i = 0; i < pages.length; i += 3) await Promise.all(pages.slice(i, i + 3).map((path) => visit(path, look)));
+async function visitPhone(path) {
+  const { page, complaints, close } = await open(path, {
+    colorScheme: "light", viewport: { width: 390, height: 844 }, deviceScaleFactor: shots ? 2 : 1, isMobile: true, hasTouch: true,
+  });
+  await inspect(page, path, "phone");
+  await shoot(page, path, "phone");
+  check(complaints.length === 0, `${path} (phone): ${complaints.slice(0, 3).join("; ")}`);
+  await close();
 }
 
 // The first view: what is sent and how long it takes, plots left aside since they come later.
@@ -151,7 +208,8 @@ if (!url) {
 
 // The explorer's switches change what is said, the plot and the address; a link keeps the state; keys do the same.
 const ablation = first("ablation");
-if (ablation) {
+async function explorer() {
+  if (!ablation) return;
   const { page, complaints, close } = await open(ablation);
   await figuresDrawn(page);
   const said = () => page.locator(".found .big").innerText();
@@ -176,17 +234,20 @@ if (ablation) {
 }
 
 // A point opens its trial, with raw output and what had changed; the axis can be changed and is kept.
-if (history) {
+async function historyPage() {
+  if (!history) return;
   const { page, complaints, close } = await open(history);
   await figuresDrawn(page);
-  await page.getByLabel("OS builds").check();
-  await page.waitForTimeout(200);
-  check(page.url().includes("axis=system"), "history: the address does not keep the axis");
-  await page.getByLabel("dates").check();
-  await page.waitForTimeout(200);
+  for (const [label, axis] of [["OS builds", "systems"], ["dates", "runs"]]) {
+    await page.getByLabel(label).check();
+    check(page.url().includes(`axis=${axis}`), "history: the address does not keep the axis");
+    check(await page.locator(`#history-${axis}`).isVisible(), `history: no figure over ${axis}`);
+    check((await page.locator("figure.plot:visible").count()) === 1, "history: more than one axis is shown");
+    for (const missing of await figuresDrawn(page)) check(false, `history, ${axis}: figure not drawn: ${missing}`);
+  }
   await page.getByLabel("llama.cpp builds").check();
-  await page.waitForTimeout(300);
-  const point = page.locator("#history svg [aria-roledescription=\"point\"]").last();
+  await page.locator("#history-builds").scrollIntoViewIfNeeded();
+  const point = page.locator("#history-builds svg [aria-roledescription=\"point\"]").last();
   await point.click();
   await page.waitForURL(/trial\//, { timeout: 5000 }).catch(() => {});
   check(/trial\//.test(page.url()), `history: a click on a point opened ${page.url()}`);
@@ -197,7 +258,7 @@ if (history) {
 }
 
 // Two sides compared; what has no match is said.
-{
+async function compared() {
   const { page, complaints, close } = await open("compare.html");
   await page.waitForSelector("#compared", { timeout: 5000 }).catch(() => {});
   check((await page.locator("#compared").count()) === 1, "compare: no table");
@@ -212,7 +273,7 @@ if (history) {
 }
 
 // Tables: sorted and filtered by keyboard, kept in the address.
-{
+async function tables() {
   const { page, close } = await open("history.html");
   const names = () => page.locator("#series tbody tr:not([hidden])").count();
   const before = await names();
@@ -226,7 +287,8 @@ if (history) {
 }
 
 // From a disk, and without scripts.
-if (!url) {
+async function bareCopy() {
+  if (url) return;
   const { page, complaints, close } = await open(pathToFileURL(join(resolve(site), "index.html")).href);
   check((await figuresDrawn(page)).length === 0, "from a disk: figures are not drawn");
   check(complaints.length === 0, `from a disk: ${complaints[0]}`);
@@ -236,6 +298,15 @@ if (!url) {
   await bare.close();
 }
 
+await inTurn([
+  ...pages.map((path) => () => visitDesktop(path)),
+  explorer,
+  historyPage,
+  compared,
+  tables,
+  bareCopy,
+  ...pages.map((path) => () => visitPhone(path)),
+]);
 await browser.close();
 server.close();
 console.log(`${checks} checks, ${failures} failed`);

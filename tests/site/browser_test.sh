@@ -19,7 +19,7 @@ work="$(mktemp -d "${TEST_TMPDIR:-/tmp}/site.XXXXXX")"
 trap 'rm -rf "$work"' EXIT
 export HOME="$work" XDG_CONFIG_HOME="$work/config"
 
-"$here/fill_store.sh" "$capbench" "$published/vulkan-h200/results.db" "$work/made-up.db" 3 2 24 5
+"$here/fill_store.sh" "$capbench" "$published/vulkan-h200/results.db" "$work/made-up.db" 4 4 30
 "$capbench" submit --db "$bundle_of" --out "$work/one.capbundle" --yes >/dev/null
 "$capbench" ingest "$work/one.capbundle" --db "$work/sent.db" >/dev/null
 "$capbench" site "$work/site" --db "$published/m1-ultra-2026-08/results.db" --db "$published/vulkan-h200/results.db" \

@@ -13,6 +13,16 @@ startExplorer();
 startHistory();
 startCompare();
 
+// Nothing is folded away on paper.
+let unfolded: HTMLDetailsElement[] = [];
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+  for (const one of unfolded) one.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const one of unfolded) one.open = false;
+});
+
 let width = innerWidth;
 let waiting = 0;
 addEventListener("resize", () => {

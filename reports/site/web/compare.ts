@@ -183,7 +183,7 @@ class Compare {
       const sure = r.lo !== null && (r.lo > 1 || r.hi < 1);
       const row = make("tr");
       row.append(
-        make("th", { scope: "row", class: "wide", "data-label": "Cell" }, make("a", { href: `${root}history/${a.series}.html` }, named(a))),
+        make("th", { scope: "row", class: "wide", "data-label": "Cell" }, a.series ? make("a", { href: `${root}history/${a.series}.html` }, named(a)) : named(a)),
         make("td", { class: "num", "data-label": "A", "data-sort": String(a.median) }, speed(a)),
         make("td", { class: "num", "data-label": "B", "data-sort": String(b.median) }, speed(b)),
         make(

@@ -13,10 +13,13 @@ export interface Figure {
   drawn: ((result: Result) => void)[];
 }
 
-const figures = new Map<string, Figure>();
+const all = new Map<string, Figure>();
 
 export function figure(id: string): Figure | undefined {
-  return figures.get(id);
+  return all.get(id);
+}
+export function figures(): Iterable<Figure> {
+  return all.values();
 }
 
 function property(name: string): string {
@@ -85,7 +88,7 @@ function fail(one: Figure, error: unknown): void {
 }
 
 export function redrawAll(): void {
-  for (const one of figures.values()) {
+  for (const one of all.values()) {
     if (one.result) draw(one).catch((error: unknown) => fail(one, error));
   }
 }
@@ -96,7 +99,7 @@ export function startFigures(): void {
       for (const entry of entries) {
         if (!entry.isIntersecting) continue;
         seen.unobserve(entry.target);
-        const one = figures.get(entry.target.id);
+        const one = all.get(entry.target.id);
         if (one && !one.result) draw(one).catch((error: unknown) => fail(one, error));
       }
     },
@@ -106,12 +109,12 @@ export function startFigures(): void {
     const spec = data<Record<string, unknown>>(element.dataset["spec"] ?? "");
     const canvas = element.querySelector<HTMLElement>(".canvas");
     if (!spec || !canvas) continue;
-    figures.set(element.id, { element, canvas, spec, result: null, drawn: [] });
+    all.set(element.id, { element, canvas, spec, result: null, drawn: [] });
     seen.observe(element);
   }
   // What was not scrolled to is printed all the same.
   addEventListener("beforeprint", () => {
-    for (const one of figures.values()) {
+    for (const one of all.values()) {
       if (!one.result) draw(one).catch((error: unknown) => fail(one, error));
     }
   });
