@@ -111,7 +111,10 @@ std::string setting_name(std::size_t number, std::size_t of) {
   return of == 1 ? "" : number == 0 ? "1 (newest)" : std::to_string(number + 1);
 }
 
-std::string joined(const std::vector<std::string>& items, std::size_t most) {
+// Those that say from what to what come first.
+std::string joined(std::vector<std::string> items, std::size_t most) {
+  std::stable_partition(items.begin(), items.end(),
+                        [](const std::string& item) { return item.find(" -> ") != std::string::npos; });
   std::string text;
   for (std::size_t i = 0; i < std::min(most, items.size()); ++i) text += (i == 0 ? "" : ", ") + items[i];
   if (items.size() > most) text += fmt::format(" and {} more", items.size() - most);

@@ -295,7 +295,9 @@ Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<His
       {"field", "setting"},
       {"type", "nominal"},
       {"scale", {{"domain", domain}, {"range", colours}}},
-      {"legend", settings > 1 ? Json{{"title", nullptr}, {"orient", "top"}, {"symbolType", "circle"}} : Json()}};
+      {"legend", settings > 1
+                     ? Json{{"title", nullptr}, {"orient", "top"}, {"symbolType", "circle"}, {"symbolOpacity", 1}}
+                     : Json()}};
   Json layers = Json::array();
   if (!lines.empty()) {
     layers.push_back(
