@@ -131,6 +131,44 @@ TEST_F(OverPostgres, WhatWasAcknowledgedSurvivesTheEndOfTheServersAndOfPostgres)
   expect_sound(db_, acknowledged, false, true);
 }
 
+TEST_F(OverPostgres, EveryListReportAndPageIsAnswered) {
+  Served served(sandbox_, {}, db_);
+  httplib::Client client = client_of(served);
+  for (std::uint64_t n = 0; n < 2; ++n) {
+    ASSERT_EQ(client.Post(kSubmissions, numbered(n).archive, kBundleType)->status, 201);
+  }
+  expect_verified(served);
+  const auto first = [&](const std::string& path, const std::string& name) {
+    const std::string body = client.Get("/api/v1" + path)->body;
+    const std::string key = "\"" + name + "\":\"";
+    const std::size_t at = body.find(key);
+    EXPECT_NE(at, std::string::npos) << path << body;
+    return at == std::string::npos ? ""
+                                   : body.substr(at + key.size(), body.find('"', at + key.size()) - at - key.size());
+  };
+  const std::string suite = first("/suites", "id");
+  const std::string machine = first("/machines", "id");
+  const std::string trial = first("/trials?limit=1", "id");
+  const std::string environment = first("/trials?limit=1", "environment");
+  const std::string run = first("/trials?limit=1", "run");
+  const std::string bundle = first("/bundles", "id");
+  for (const std::string& filter :
+       {"suite=" + suite, "machine=" + machine, "environment=" + environment, "run=" + run, "bundle=" + bundle,
+        "suite=" + suite + "&machine=" + machine, std::string("status=ok")}) {
+    EXPECT_FALSE(first("/trials?limit=1&" + filter, "id").empty()) << filter;
+  }
+  for (const std::string& path :
+       {"/api/v1/suites/" + suite, "/api/v1/trials/" + trial, "/api/v1/environments/" + environment,
+        std::string("/api/v1/reports/speedup"), "/api/v1/reports/speedup?suite=" + suite,
+        std::string("/api/v1/reports/capabilities"), "/api/v1/raw/" + first("/trials/" + trial, "stdout_sha256"),
+        std::string("/"), std::string("/speedup.html"), std::string("/history.html"), std::string("/machines.html"),
+        std::string("/submissions.html"), "/trial/" + trial + ".html"}) {
+    const auto answer = client.Get(path);
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->status, 200) << path << answer->body << served.err();
+  }
+}
+
 TEST_F(OverPostgres, AServerComesBackWhenPostgresDoes) {
   Served served(sandbox_, {}, db_);
   httplib::Client client = client_of(served);

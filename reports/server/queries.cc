@@ -548,7 +548,7 @@ Result<std::int64_t> count_trials(Reader& reader, const std::string& suite, std:
     query.suite = suite;
     const Where w = where(query, true);
     Result<Statement> row =
-        database.prepare("SELECT count(*) FROM (SELECT 1 FROM trial AS t WHERE TRUE" + w.sql + " LIMIT ?) AS some");
+        database.prepare("SELECT count(*) FROM (SELECT 1 FROM trial AS t WHERE TRUE" + w.sql + " LIMIT ?) AS counted");
     if (!row) return row.error();
     for (const std::string& value : w.values) row->bind(value);
     const Result<bool> found = row->bind(most).step();
