@@ -74,7 +74,7 @@ async function figuresDrawn(page) {
   for (let i = 0; i < (await all.count()); i += 1) await all.nth(i).scrollIntoViewIfNeeded();
   await page
     .waitForFunction(() => [...document.querySelectorAll("figure.plot")].every((f) => f.offsetParent === null || f.dataset.drawn), null, {
-      timeout: 15000,
+      timeout: 30000,
     })
     .catch(() => {});
   return page.evaluate(() =>
@@ -124,7 +124,7 @@ async function inTurn(works, most = 4) {
 async function shoot(page, path, look) {
   if (!shots) return;
   await page.evaluate(() => scrollTo(0, 0));
-  await page.screenshot({ path: join(shots, `${path.replace(/\/.*/, "-one").replace(".html", "")}-${look}.png`), fullPage: true });
+  await page.screenshot({ path: join(shots, `${path.replace(/\/.*/, "-one").replace(".html", "")}-${look}.png`), fullPage: true, timeout: 120000 });
 }
 async function inspect(page, path, look) {
   const name = `${path} (${look})`;
@@ -220,7 +220,9 @@ async function explorer() {
   check((await switches.count()) > 0, "explorer: no switch");
   await switches.first().focus();
   await page.keyboard.press("Space");
-  await page.waitForTimeout(100);
+  await page.waitForURL(/levels=/, { timeout: 10000 }).catch(() => {});
+  // Drawn anew a moment later.
+  for (let i = 0; i < 50 && (await drawing()) === before[2]; i += 1) await page.waitForTimeout(100);
   const after = [await said(), await chosen(), await drawing()];
   check(after[0] !== before[0], `explorer: a switch changes nothing: ${after[0]}`);
   check(after[1] !== before[1], "explorer: a switch does not change the chosen arm");
@@ -265,7 +267,7 @@ async function compared() {
   check(await page.getByRole("heading", { name: "Unmatched" }).isVisible(), "compare: unmatched cells are not listed");
   const before = await page.locator(".result").innerText();
   await page.getByRole("button", { name: "Swap" }).click();
-  await page.waitForTimeout(200);
+  for (let i = 0; i < 50 && (await page.locator(".result").innerText()) === before; i += 1) await page.waitForTimeout(100);
   check((await page.locator(".result").innerText()) !== before, "compare: swapping changes nothing");
   check(page.url().includes("a="), "compare: the address does not keep the sides");
   check(complaints.length === 0, `compare: ${complaints[0]}`);
@@ -298,15 +300,9 @@ async function bareCopy() {
   await bare.close();
 }
 
-await inTurn([
-  ...pages.map((path) => () => visitDesktop(path)),
-  explorer,
-  historyPage,
-  compared,
-  tables,
-  bareCopy,
-  ...pages.map((path) => () => visitPhone(path)),
-]);
+// What is typed and clicked is watched one after another, what is only looked at side by side.
+for (const use of [explorer, historyPage, compared, tables, bareCopy]) await use();
+await inTurn([...pages.map((path) => () => visitDesktop(path)), ...pages.map((path) => () => visitPhone(path))]);
 await browser.close();
 server.close();
 console.log(`${checks} checks, ${failures} failed`);

@@ -64,8 +64,8 @@ INSERT INTO suite_of VALUES (0, 'community', 3, 4, 5, 'pp512+tg128', 1), (1, 'de
   (2, 'capabilities', 10, 2, 5, 'pp512+tg128', 8), (3, 'imported', 1, 4, 1, 'pp512+tg128', 1),
   (4, 'nightly', 3, 2, 3, 'pp512+tg128', 1);
 INSERT INTO suite (id, name, json) SELECT lower(hex(sha3('suite' || s, 256))), name,
-  iif(s = 2, (SELECT json_set(json, '$.name', 'capabilities') FROM suite WHERE json LIKE '%full-factorial%' LIMIT 1),
-      json_object('description', 'Made-up results, to see how pages look and how long they take', 'name', name)) FROM suite_of;
+  coalesce(iif(s = 2, (SELECT json_set(json, '$.name', 'capabilities') FROM suite WHERE json LIKE '%full-factorial%' LIMIT 1), NULL),
+    json_object('description', 'Made-up results, to see how pages look and how long they take', 'name', name)) FROM suite_of;
 CREATE TEMP TABLE arm (m INTEGER, mode TEXT, name TEXT, factor REAL, g INTEGER);
 INSERT INTO arm VALUES (0, 'bare-metal', 'bare-metal', 1.0, 0), (1, 'stock', 'stock', 0.12, 1), (2, 'unlocked', 'unlocked', 0.985, 1),
   (3, 'ablation', 'without cooperative_matrix', 0.6, 1), (4, 'ablation', 'without cooperative_matrix2', 0.95, 1),
