@@ -77,7 +77,8 @@ class Explorer {
     const family = Number(state.get("place") ?? 0);
     this.family = families[family] ? family : 0;
     const factors = this.current()?.factors ?? [];
-    const given = (state.get("levels") ?? "").split(".").map(Number);
+    const kept = state.get("levels");
+    const given = kept ? kept.split(".").map(Number) : [];
     // Everything unlocked, unless the address says something else.
     this.levels = factors.map((factor, i) => {
       const level = given.length === factors.length ? given[i] : undefined;
