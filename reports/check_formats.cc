@@ -120,12 +120,15 @@ std::string check_markdown(const CheckReport& report) {
 
 std::string check_csv(const CheckReport& report) {
   std::string out;
-  write_csv_line({"suite",        "machine",         "machine_id",  "device",     "model",          "model_kind",
-                  "workload",     "arm",             "mode",        "guest",      "test",           "setting",
-                  "standing",     "why",             "baseline",    "baseline_trials", "baseline_ts", "newest",
-                  "newest_trials", "newest_ts",      "ratio",       "ratio_low",  "ratio_high",     "method",
-                  "p",            "margin",          "regression",  "last_good",  "first_bad",      "first_bad_at",
-                  "state",        "state_why",       "counts"},
+  write_csv_line({"suite",       "machine",      "machine_id",    "device",
+                  "model",       "model_kind",   "workload",      "arm",
+                  "mode",        "guest",        "test",          "setting",
+                  "standing",    "why",          "baseline",      "baseline_trials",
+                  "baseline_ts", "newest",       "newest_trials", "newest_ts",
+                  "ratio",       "ratio_low",    "ratio_high",    "method",
+                  "p",           "margin",       "regression",    "last_good",
+                  "first_bad",   "first_bad_at", "state",         "state_why",
+                  "counts"},
                  out);
   const auto number = [](const std::optional<double>& value) { return value ? format_exact(*value) : std::string(); };
   for (const CheckedSeries& series : report.series) {

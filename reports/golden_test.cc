@@ -142,8 +142,17 @@ CheckReport check() {
   report.finding = true;
   const auto add = [&](const std::string& test, const std::string& arm, Standing standing) -> CheckedSeries& {
     CheckedSeries& one = report.series.emplace_back();
-    one.key = {"nightly", "Apple M1 Ultra", "machine-a", "Apple M1 Ultra", "tinyllama-1.1b", "real",
-               "pp512+tg128", arm, arm, arm == "bare-metal" ? "" : "vm", test};
+    one.key = {"nightly",
+               "Apple M1 Ultra",
+               "machine-a",
+               "Apple M1 Ultra",
+               "tinyllama-1.1b",
+               "real",
+               "pp512+tg128",
+               arm,
+               arm,
+               arm == "bare-metal" ? "" : "vm",
+               test};
     one.setting = std::string(64, 'a');
     one.standing = standing;
     one.baseline = "0ad4a86 (4300)";
@@ -213,13 +222,22 @@ CompareReport compare() {
   report.compared = 1;
   const auto add = [&](const std::string& test, const std::string& arm) -> ComparedCell& {
     ComparedCell& cell = report.cells.emplace_back();
-    cell.key = {"nightly", "Apple M1 Ultra", "machine-a", "Apple M1 Ultra", "tinyllama-1.1b", "twin",
-                "pp512+tg128", arm, arm, arm == "bare-metal" ? "" : "vm", test};
+    cell.key = {"nightly",
+                "Apple M1 Ultra",
+                "machine-a",
+                "Apple M1 Ultra",
+                "tinyllama-1.1b",
+                "twin",
+                "pp512+tg128",
+                arm,
+                arm,
+                arm == "bare-metal" ? "" : "vm",
+                test};
     return cell;
   };
   const auto side = [](const char* build, double speed, std::size_t trials) {
-    ComparedSide one{"Apple M1 Ultra", "machine-a", build, std::string(64, 'e'), "2026-10-02T04:25:07.123Z", trials,
-                     speed, {}};
+    ComparedSide one{"Apple M1 Ultra",           "machine-a", build, std::string(64, 'e'),
+                     "2026-10-02T04:25:07.123Z", trials,      speed, {}};
     if (trials > 1) one.ci95 = Interval{0.99 * speed, 1.01 * speed};
     return one;
   };

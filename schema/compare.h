@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "schema/database.h"
 #include "schema/import_writer.h"
 #include "schema/records.h"
-#include "schema/database.h"
 
 namespace capbench::schema {
 

@@ -81,6 +81,13 @@ Status use_wal(Database& database, std::chrono::milliseconds patience) {
   }
 }
 
+// A program that was killed while it wrote left a journal that says how to undo that. Who may only read cannot follow
+// it; whether this user could, and it is done.
+bool undo_half_written(const fs::path& path, std::chrono::milliseconds patience) {
+  Result<Database> database = Database::open(path, Database::Access::kWrite, patience);
+  return database && database->integer("PRAGMA schema_version").ok();
+}
+
 }  // namespace
 
 Result<Connection> Connection::open(const fs::path& path, OpenMode mode, std::chrono::milliseconds patience) {
@@ -153,7 +160,13 @@ Result<Connection> Connection::open_for_reading(const fs::path& path, std::chron
   Result<Database> opened = Database::open(path, Database::Access::kRead, patience);
   if (!opened) return opened.error();
   Result<Content> content = examine(*opened, migrations());
-  const int code = last_sqlite_code(*opened);
+  int code = last_sqlite_code(*opened);
+  if (!content && code == SQLITE_READONLY && journal_in_use && undo_half_written(path, patience)) {
+    opened = Database::open(path, Database::Access::kRead, patience);
+    if (!opened) return opened.error();
+    content = examine(*opened, migrations());
+    code = last_sqlite_code(*opened);
+  }
   bool unlocked = false;
   if (!content && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && !wal_in_use && !journal_in_use) {
     // The folder is closed to this user, so SQLite cannot make its lock file. Everything is in the file itself.

@@ -8,7 +8,8 @@ Result<std::map<std::string, std::string>> layer_environment(const std::filesyst
   const bool is_symbolic = folder.native().starts_with('<');
   if (!(folder.is_absolute() || is_symbolic) || folder.native().find(':') != std::string::npos) {
     return Error{ErrorKind::kMachine, "the Vulkan layer's folder " + folder.string(),
-                 folder.is_absolute() || is_symbolic ? "a ':' in its name would end it in VK_LAYER_PATH" : "not an absolute path",
+                 folder.is_absolute() || is_symbolic ? "a ':' in its name would end it in VK_LAYER_PATH"
+                                                     : "not an absolute path",
                  "name an absolute path without ':' in $CAPBENCH_SHIM_DIR"};
   }
   std::string& manifests = environment["VK_LAYER_PATH"];
