@@ -85,6 +85,20 @@ std::string page(const Frame& frame, std::string_view body) {
       frame.parent.empty() ? "" : fmt::format("<p class=\"parent\">{}</p>\n", frame.parent), frame.stamp);
 }
 
+namespace {
+
+// How many bytes at the beginning turn the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+// U+2069): 0 if they are none.
+std::size_t turns_direction(std::string_view utf8) {
+  if (utf8.starts_with("\xD8\x9C")) return 2;
+  if (utf8.size() < 3) return 0;
+  const auto last = static_cast<unsigned char>(utf8[2]);
+  if (utf8.starts_with("\xE2\x80")) return last == 0x8E || last == 0x8F || (last >= 0xAA && last <= 0xAE) ? 3 : 0;
+  return utf8.starts_with("\xE2\x81") && last >= 0xA6 && last <= 0xA9 ? 3 : 0;
+}
+
+}  // namespace
+
 std::string safe_json(const Json& data) {
   const std::string plain = data.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string text;
@@ -94,7 +108,10 @@ std::string safe_json(const Json& data) {
     // U+2028 and U+2029 end a line in older JavaScript.
     const bool separator = c == '\xE2' && i + 2 < plain.size() && plain[i + 1] == '\x80' &&
                            (plain[i + 2] == '\xA8' || plain[i + 2] == '\xA9');
-    if (c == '<') {
+    if (const std::size_t length = turns_direction(std::string_view(plain).substr(i, 3)); length > 0) {
+      text += "\\ufffd";  // as in every other text of ours
+      i += length - 1;
+    } else if (c == '<') {
       text += "\\u003c";
     } else if (c == '>') {
       text += "\\u003e";
