@@ -9,8 +9,9 @@ namespace {
 
 // A commit of more would keep those in front waiting for those behind.
 constexpr std::size_t kMostTogether = 64;
-// What is done later has its turn, however many wait all the time.
-constexpr int kMostTurnsBefore = 4;
+// What is done later has its turn, however many wait all the time. It takes a commit of its own, in which far more is
+// written than in one of theirs.
+constexpr int kMostTurnsBefore = 16;
 
 }  // namespace
 
