@@ -50,13 +50,12 @@ std::string minute_of(const std::string& time) {
 }
 
 // `members` are places in Measurements::all.
-SeriesPoint make_point(const Measurements& m, Axis axis, bool details, std::vector<std::uint32_t> members,
-                       PartsDigests& digests) {
+SeriesPoint make_point(const Measurements& m, Axis axis, bool details, std::vector<std::uint32_t> members) {
   const auto launch_of = [&](std::uint32_t place) -> const Launch& { return m.launches[m.all[place].launch]; };
   std::sort(members.begin(), members.end(), [&](std::uint32_t a, std::uint32_t b) {
     const Launch& x = launch_of(a);
     const Launch& y = launch_of(b);
-    if (x.started != y.started) return m.text(x.started) < m.text(y.started);
+    if (x.order != y.order) return x.order < y.order;
     return x.id < y.id;
   });
   const Launch& first = launch_of(members.front());
@@ -71,11 +70,11 @@ SeriesPoint make_point(const Measurements& m, Axis axis, bool details, std::vect
   point.closure_id = m.text(m.closures[first.origin]);
   switch (axis) {
     case Axis::kBuilds:
-      point.identity = digests.of({m.settings[first.origin].build});
+      point.identity = m.digest_of({m.settings[first.origin].build});
       point.label = point.build.empty() ? "unknown build " + short_id(point.identity) : point.build;
       break;
     case Axis::kSystems: {
-      point.identity = digests.of({m.settings[first.origin].system});
+      point.identity = m.digest_of({m.settings[first.origin].system});
       const auto system = m.systems.find(first.environment);
       const bool known = system != m.systems.end() && !system->second.empty();
       point.label = known ? system->second : "unknown system " + short_id(point.identity);
@@ -222,7 +221,7 @@ std::string regression_subject(const Series& series, std::size_t index) {
 }
 
 std::vector<Series> series_of(const Measurements& m, std::size_t key, Axis axis, const Wanted& wanted,
-                              const Decisions& decisions, PartsDigests& digests) {
+                              const Decisions& decisions) {
   std::map<Numbers, std::map<std::uint32_t, std::vector<std::uint32_t>>> settings;
   for (std::uint32_t i = m.first_of_key[key]; i < m.first_of_key[key + 1]; ++i) {
     const Launch& launch = m.launches[m.all[i].launch];
@@ -242,9 +241,9 @@ std::vector<Series> series_of(const Measurements& m, std::size_t key, Axis axis,
     Series& series = one.series;
     series.axis = axis;
     series.key = m.keys[key];
-    series.setting = digests.of(same);
+    series.setting = m.digest_of(same);
     for (auto& [number, members] : points) {
-      series.points.push_back(make_point(m, axis, wanted.details, std::move(members), digests));
+      series.points.push_back(make_point(m, axis, wanted.details, std::move(members)));
       one.newest = std::max(one.newest, series.points.back().last_date);
     }
     put_in_order(series.points, axis);
@@ -279,9 +278,8 @@ std::vector<Series> history_of(const Measurements& measurements, Axis axis, bool
   std::vector<std::vector<Series>> found(measurements.keys.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    PartsDigests digests(measurements.parts, measurements.texts);
     for (std::size_t i = next++; i < found.size(); i = next++) {
-      found[i] = series_of(measurements, i, axis, {details, true}, decisions, digests);
+      found[i] = series_of(measurements, i, axis, {details, true}, decisions);
     }
   };
   std::vector<std::thread> helpers;

@@ -118,9 +118,9 @@ struct Wanted {
   bool details = true;
   bool changes = true;
 };
-// The settings of one key, the newest first. `digests` is of the same measurements.
+// The settings of one key, the newest first.
 std::vector<Series> series_of(const Measurements& measurements, std::size_t key, Axis axis, const Wanted& wanted,
-                              const Decisions& decisions, PartsDigests& digests);
+                              const Decisions& decisions);
 
 // By key, newest setting first. Errors are the store's.
 Result<std::vector<Series>> read_history(schema::Store& store, const HistoryFilter& filter = {});

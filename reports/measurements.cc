@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <tuple>
 #include <unordered_map>
 
@@ -27,13 +28,12 @@ struct HashIds {
     return seed;
   }
 };
-struct HashDigest {
-  std::size_t operator()(const Digest& digest) const {
-    std::size_t value = 0;
-    for (std::size_t i = 0; i < sizeof value; ++i) value = value << 8U | digest[i];
-    return value;
-  }
-};
+// A digest is as good as random.
+std::size_t hash_of(const Digest& digest) {
+  std::size_t value = 0;
+  std::memcpy(&value, digest.data(), sizeof value);
+  return value;
+}
 
 // The positive speeds of a JSON list of times; nothing if any is none.
 bool add_speeds(std::string_view list, std::int64_t tokens, std::vector<double>& out) {
@@ -76,6 +76,70 @@ struct Read {
 using Origin = std::array<std::uint32_t, 6>;  // closure, environment, arguments, variables, image, guest
 enum { kClosure, kEnvironment, kArguments, kVariables, kImage, kGuest };
 
+// The files of closures, in numbers of texts of its own: they are read beside the trials, by another thread.
+class Members {
+ public:
+  void add(const schema::MemberRow& row) {
+    MemberFile member;
+    member.closure = texts_.add(row.closure_id, last_closure_);
+    member.ordinal = static_cast<std::int32_t>(row.ordinal);
+    // The closure before loaded most of the same files in the same order.
+    constexpr std::int64_t kMost = 4096;
+    const auto place = static_cast<std::size_t>(std::clamp<std::int64_t>(row.ordinal, 0, kMost));
+    if (place >= before_.size()) before_.resize(place + 1);
+    auto& [name, digest] = before_[place];
+    member.role = texts_.add(row.role, last_role_);
+    member.name = texts_.add(row.name, name);
+    member.sha256 = texts_.add(row.sha256, digest);
+    member.folder = texts_.add(folder_of(row.path), last_folder_);
+    files_.push_back(member);
+  }
+  // Those of closures that are `wanted` (by number in `texts`), in numbers of `texts`.
+  std::vector<MemberFile> move_to(Texts& texts, const std::vector<char>& wanted) {
+    constexpr Texts::Id kUnknown = UINT32_MAX;
+    std::vector<Texts::Id> numbers(texts_.size(), kUnknown);
+    const auto number = [&](Texts::Id& id) {
+      if (numbers[id] == kUnknown) numbers[id] = texts.add(texts_[id]);
+      id = numbers[id];
+    };
+    std::vector<MemberFile> files = std::move(files_);
+    std::erase_if(files, [&](MemberFile& file) {
+      number(file.closure);
+      if (file.closure >= wanted.size() || wanted[file.closure] == 0) return true;
+      for (Texts::Id* const text : {&file.role, &file.name, &file.sha256, &file.folder}) number(*text);
+      return false;
+    });
+    return files;
+  }
+
+ private:
+  Texts texts_;
+  std::vector<MemberFile> files_;
+  std::vector<std::pair<Texts::Id, Texts::Id>> before_;  // name and digest, by ordinal
+  Texts::Id last_closure_ = 0;
+  Texts::Id last_role_ = 0;
+  Texts::Id last_folder_ = 0;
+};
+
+// Sorts by a small number and within it by `before`, stably: what mostly comes in order is not compared all over.
+template <class T, class GroupOf, class Before>
+void sort_by_groups(std::vector<T>& things, std::size_t groups, const GroupOf& group_of, const Before& before) {
+  std::vector<std::uint32_t> next(groups + 1);
+  for (const T& thing : things) ++next[group_of(thing) + 1];
+  for (std::size_t i = 0; i < groups; ++i) next[i + 1] += next[i];
+  std::vector<T> sorted(things.size());
+  for (const T& thing : things) sorted[next[group_of(thing)]++] = thing;
+  things = std::move(sorted);
+  for (std::size_t i = 0; i < things.size();) {
+    std::size_t end = i + 1;
+    while (end < things.size() && group_of(things[end]) == group_of(things[i])) ++end;
+    const auto first = things.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last = things.begin() + static_cast<std::ptrdiff_t>(end);
+    if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
+    i = end;
+  }
+}
+
 class Reading {
  public:
   explicit Reading(const MeasurementFilter& filter) : filter_(filter) {}
@@ -102,26 +166,23 @@ class Reading {
       add_result(row);
       return {};
     };
-    std::vector<MemberFile> members;
-    bool asked = false;
-    sink.member = [&](const schema::MemberRow& row) -> Status {
-      if (!std::exchange(asked, true)) find_wanted();
-      add_member(row, members);
+    Members members;
+    sink.member = [&members](const schema::MemberRow& row) -> Status {
+      members.add(row);
       return {};
     };
+    sink.members_beside = true;
     if (Status status = store.scan(only, sink); !status) return status;
     if (!begun) find_latest();
-    find_wanted();
-    resolve_closures(members);
+    resolve_closures(members.move_to(m_.texts, find_wanted()));
     return resolve_environments(store);
   }
 
   Measurements finish() {
-    std::vector<Read>& read = read_;
-    const auto by_launch = [](const Read& a, const Read& b) {
-      return std::tie(a.launch, a.ordinal) < std::tie(b.launch, b.ordinal);
-    };
-    if (!std::is_sorted(read.begin(), read.end(), by_launch)) std::stable_sort(read.begin(), read.end(), by_launch);
+    const auto launch_of = [](const Read& read) { return read.launch; };
+    const auto before = [](const Read& a, const Read& b) { return a.ordinal < b.ordinal; };
+    sort_by_groups(read_, m_.launches.size(), launch_of, before);
+    order_starts();
     make_settings();
     make_keys();
     sort_keys();
@@ -141,8 +202,8 @@ class Reading {
     if (!passes(row)) return;
     const std::optional<Digest> digest = digest_bytes(row.id);
     if (!digest) return;
-    const auto [known, is_new] = launch_of_.try_emplace(*digest, static_cast<std::uint32_t>(m_.launches.size()));
-    if (!is_new) return;
+    const auto is = [&](std::uint32_t place) { return m_.launches[place].id == *digest; };
+    if (!launch_of_.add(hash_of(*digest), static_cast<std::uint32_t>(m_.launches.size()), is).second) return;
     Launch launch;
     launch.id = *digest;
     launch.store = store_;
@@ -169,25 +230,33 @@ class Reading {
     const Origin origin{m_.texts.add(row.closure_id, last_[17]), launch.environment,
                         m_.texts.add(row.argv, last_[18]),       m_.texts.add(row.environment_set, last_[19]),
                         m_.texts.add(row.image, last_[20]),      launch.guest};
-    launch.origin = origin_of_.try_emplace(origin, static_cast<std::uint32_t>(origin_of_.size())).first->second;
+    launch.origin = origin_of_
+                        .add(HashIds{}(origin), static_cast<std::uint32_t>(origins_.size()),
+                             [&](std::uint32_t place) { return origins_[place] == origin; })
+                        .first;
     if (launch.origin == origins_.size()) origins_.push_back(origin);
     m_.launches.push_back(launch);
+  }
+
+  // Where a launch stands in its plan.
+  static std::array<std::uint32_t, 5> place_of(const Launch& launch) {
+    return {launch.run, launch.arm, launch.workload, launch.model, static_cast<std::uint32_t>(launch.block)};
   }
 
   // Of each place in a plan the last attempt, whatever became of it.
   void find_latest() {
     for (std::uint32_t i = latest_done_; i < m_.launches.size(); ++i) {
       Launch& launch = m_.launches[i];
-      const std::array<std::uint32_t, 5> place{launch.run, launch.arm, launch.workload, launch.model,
-                                               static_cast<std::uint32_t>(launch.block)};
-      const auto [held, is_new] = latest_.try_emplace(place, i);
-      if (!is_new) {
-        Launch& other = m_.launches[held->second];
-        if (launch.attempt <= other.attempt) {
-          continue;
-        }
+      const std::array<std::uint32_t, 5> place = place_of(launch);
+      const auto is = [&](std::uint32_t group) { return place_of(m_.launches[latest_of_[group]]) == place; };
+      const auto [group, is_new] = latest_.add(HashIds{}(place), static_cast<std::uint32_t>(latest_of_.size()), is);
+      if (is_new) {
+        latest_of_.push_back(i);
+      } else {
+        Launch& other = m_.launches[latest_of_[group]];
+        if (launch.attempt <= other.attempt) continue;
         other.latest = false;
-        held->second = i;
+        latest_of_[group] = i;
       }
       launch.latest = true;
     }
@@ -228,9 +297,10 @@ class Reading {
     for (const std::uint32_t guess : {last_launch_, last_launch_ + 1}) {
       if (guess < m_.launches.size() && m_.launches[guess].id == *digest) return last_launch_ = guess;
     }
-    const auto found = launch_of_.find(*digest);
-    if (found == launch_of_.end()) return std::nullopt;
-    return last_launch_ = found->second;
+    const auto is = [&](std::uint32_t place) { return m_.launches[place].id == *digest; };
+    const std::uint32_t found = launch_of_.find(hash_of(*digest), is);
+    if (found == PlaceIndex::kNone) return std::nullopt;
+    return last_launch_ = found;
   }
 
   // It follows from what the application printed before it measured, which many rows share.
@@ -258,48 +328,25 @@ class Reading {
     return device;
   }
 
-  // Closures of what counts.
-  void find_wanted() {
-    wanted_.assign(m_.texts.size(), 0);
-    for (const Read& read : read_) {
-      const Origin& origin = origins_[m_.launches[read.launch].origin];
-      wanted_[origin[kClosure]] = 1;
-    }
+  // Closures of what counts, by number.
+  std::vector<char> find_wanted() const {
+    std::vector<char> wanted(m_.texts.size(), 0);
+    for (const Read& read : read_) wanted[origins_[m_.launches[read.launch].origin][kClosure]] = 1;
+    return wanted;
   }
 
-  void add_member(const schema::MemberRow& row, std::vector<MemberFile>& members) {
-    MemberFile member;
-    member.closure = m_.texts.add(row.closure_id, last_[25]);
-    if (member.closure >= wanted_.size() || wanted_[member.closure] == 0) return;
-    member.ordinal = static_cast<std::int32_t>(row.ordinal);
-    // The closure before loaded most of the same files in the same order.
-    constexpr std::int64_t kMost = 4096;
-    const auto place = static_cast<std::size_t>(std::clamp<std::int64_t>(row.ordinal, 0, kMost));
-    if (place >= files_before_.size()) files_before_.resize(place + 1);
-    auto& [name, digest] = files_before_[place];
-    member.role = m_.texts.add(row.role, last_[26]);
-    member.name = m_.texts.add(row.name, name);
-    member.sha256 = m_.texts.add(row.sha256, digest);
-    member.folder = m_.texts.add(folder_of(row.path), last_[27]);
-    members.push_back(member);
-  }
-
-  void resolve_closures(std::vector<MemberFile>& members) {
-    const auto by_closure = [](const MemberFile& a, const MemberFile& b) {
-      return std::tie(a.closure, a.ordinal) < std::tie(b.closure, b.ordinal);
-    };
-    if (!std::is_sorted(members.begin(), members.end(), by_closure)) {
-      std::sort(members.begin(), members.end(), by_closure);
-    }
+  void resolve_closures(std::vector<MemberFile> members) {
+    const auto closure_of = [](const MemberFile& file) { return file.closure; };
+    const auto before = [](const MemberFile& a, const MemberFile& b) { return a.ordinal < b.ordinal; };
+    sort_by_groups(members, m_.texts.size(), closure_of, before);
     for (std::size_t i = 0; i < members.size();) {
       std::size_t end = i;
       while (end < members.size() && members[end].closure == members[i].closure) ++end;
-      if (!files_.contains(members[i].closure)) {
+      const auto [place, is_new] = files_.try_emplace(members[i].closure);
+      if (is_new) {
         SettingParts parts;
-        add_files(
-            {members.begin() + static_cast<std::ptrdiff_t>(i), members.begin() + static_cast<std::ptrdiff_t>(end)},
-            m_.texts, parts);
-        files_[members[i].closure] = put(std::move(parts), m_.parts);
+        add_files(std::span(members).subspan(i, end - i), m_.texts, parts);
+        place->second = put(std::move(parts), m_.parts);
       }
       i = end;
     }
@@ -333,6 +380,18 @@ class Reading {
     const std::string version = fact("os_build").empty() ? fact("kernel") : fact("os_build");
     if (!version.empty()) system = system.empty() ? version : system + " (" + version + ")";
     return system;
+  }
+
+  // Numbers are compared faster than texts.
+  void order_starts() {
+    std::vector<Texts::Id> starts;
+    for (const Launch& launch : m_.launches) starts.push_back(launch.started);
+    std::sort(starts.begin(), starts.end());
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    std::sort(starts.begin(), starts.end(), [&](Texts::Id a, Texts::Id b) { return m_.texts[a] < m_.texts[b]; });
+    std::vector<std::uint32_t> order(m_.texts.size());
+    for (std::uint32_t i = 0; i < starts.size(); ++i) order[starts[i]] = i;
+    for (Launch& launch : m_.launches) launch.order = order[launch.started];
   }
 
   void make_settings() {
@@ -504,7 +563,7 @@ class Reading {
       const Launch& y = m_.launches[b.launch];
       if (x.environment != y.environment) return x.environment < y.environment;
       if (a.build != b.build) return a.build < b.build;
-      if (x.started != y.started) return m_.texts[x.started] < m_.texts[y.started];
+      if (x.order != y.order) return x.order < y.order;
       return x.id < y.id;
     };
     for (std::size_t k = 0; k < m_.keys.size(); ++k) {
@@ -553,20 +612,19 @@ class Reading {
   const MeasurementFilter& filter_;
   Measurements m_;
   std::uint16_t store_ = 0;
-  std::array<Texts::Id, 28> last_{};  // of each column
+  std::array<Texts::Id, 25> last_{};  // of each column
   std::vector<double> scratch_;
   std::vector<Read> read_;
-  std::unordered_map<Digest, std::uint32_t, HashDigest> launch_of_;
-  std::unordered_map<std::array<std::uint32_t, 5>, std::uint32_t, HashIds> latest_;
+  PlaceIndex launch_of_;                  // places in m_.launches, by id
+  PlaceIndex latest_;                     // places in latest_of_, by place in the plan
+  std::vector<std::uint32_t> latest_of_;  // the launch that is its last attempt so far
   std::uint32_t latest_done_ = 0;
-  std::unordered_map<Origin, std::uint32_t, HashIds> origin_of_;
+  PlaceIndex origin_of_;  // places in origins_
   std::vector<Origin> origins_;
   std::unordered_map<std::int64_t, std::string> printed_;
   std::unordered_map<std::array<std::uint32_t, 5>, Texts::Id, HashIds> devices_;
   std::array<Texts::Id, 4> tests_{};  // by order of printing
   std::uint32_t last_launch_ = 0;
-  std::vector<std::pair<Texts::Id, Texts::Id>> files_before_;  // name and digest
-  std::vector<char> wanted_;
   std::unordered_map<Texts::Id, Setting> files_;         // by closure
   std::map<std::pair<Texts::Id, bool>, Setting> facts_;  // by environment and whether a guest ran there
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> unions_;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,6 +67,7 @@ struct Launch {
   Texts::Id started = 0;  // UTC
   std::int32_t block = 0;
   std::int32_t attempt = 0;
+  std::uint32_t order = 0;   // of `started` among all launches, by text; equal times have equal ones
   std::uint32_t origin = 0;  // a place in Measurements::settings, if it counts
   std::uint16_t store = 0;   // which of the stores it was read from
   bool latest = false;       // no later attempt at its place in the plan
@@ -97,8 +99,13 @@ struct Measurements {
   std::vector<Setting> settings;             // by origin
   std::vector<Texts::Id> closures;           // by origin: the id of what was loaded; empty if unknown
   std::map<Texts::Id, std::string> systems;  // by environment: "Debian GNU/Linux 12 (6.1.0)"; empty if unknown
+  std::unique_ptr<PartsDigests> digests = std::make_unique<PartsDigests>();  // never null
 
   const std::string& text(Texts::Id id) const { return texts[id]; }
+  // What some parts are, in order, as 64 digits.
+  const std::string& digest_of(const std::vector<std::uint32_t>& numbers) const {
+    return digests->of(numbers, parts, texts);
+  }
   std::span<const Measurement> of_key(std::size_t key) const {
     return std::span(all).subspan(first_of_key[key], first_of_key[key + 1] - first_of_key[key]);
   }

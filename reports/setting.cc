@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/digest.h"
 #include "reports/text.h"
@@ -61,36 +60,57 @@ void add_part(Parts& parts, Texts::Id name, Texts::Id value, Texts& texts) {
   }
 }
 
-using Values = std::map<std::string_view, std::string_view>;
-
-Values values_of(const Parts& parts, const Texts& texts) {
-  Values values;
-  for (const auto& [name, value] : parts) values.emplace(texts[name], texts[value]);
-  return values;
+std::string difference(std::string_view name, const std::string* before, const std::string* after) {
+  if (before == nullptr) return one_line(name) + " (new)";
+  if (after == nullptr) return one_line(name) + " (gone)";
+  const std::string_view left = shortened(*before);
+  const std::string_view right = shortened(*after);
+  const bool tells = !left.empty() && !right.empty() && !is_sha256(*before);
+  return tells ? fmt::format("{}: {} -> {}", one_line(name), one_line(left), one_line(right)) : one_line(name);
 }
 
+// By name. Both are in the order of the names' numbers, and equal texts have equal numbers.
 void add_differences(const Parts& from, const Parts& to, const Texts& texts, std::vector<std::string>& out) {
   if (&from == &to) return;
-  const Values before = values_of(from, texts);
-  const Values after = values_of(to, texts);
-  std::set<std::string_view> names;
-  for (const auto& [name, value] : before) names.insert(name);
-  for (const auto& [name, value] : after) names.insert(name);
-  for (const std::string_view name : names) {
-    const auto a = before.find(name);
-    const auto b = after.find(name);
-    if (a == before.end()) {
-      out.push_back(one_line(name) + " (new)");
-    } else if (b == after.end()) {
-      out.push_back(one_line(name) + " (gone)");
-    } else if (a->second != b->second) {
-      const std::string_view left = shortened(a->second);
-      const std::string_view right = shortened(b->second);
-      const bool tells = !left.empty() && !right.empty() && !is_sha256(a->second);
-      out.push_back(tells ? fmt::format("{}: {} -> {}", one_line(name), one_line(left), one_line(right))
-                          : one_line(name));
+  struct Differing {
+    const std::string* name;
+    const std::string* before;  // nullptr: it was not there
+    const std::string* after;   // nullptr: it is gone
+  };
+  std::vector<Differing> differing;
+  auto a = from.begin();
+  auto b = to.begin();
+  while (a != from.end() || b != to.end()) {
+    if (b == to.end() || (a != from.end() && a->first < b->first)) {
+      differing.push_back({&texts[a->first], &texts[a->second], nullptr});
+      ++a;
+    } else if (a == from.end() || b->first < a->first) {
+      differing.push_back({&texts[b->first], nullptr, &texts[b->second]});
+      ++b;
+    } else {
+      if (a->second != b->second) differing.push_back({&texts[a->first], &texts[a->second], &texts[b->second]});
+      ++a;
+      ++b;
     }
   }
+  std::sort(differing.begin(), differing.end(), [](const auto& x, const auto& y) { return *x.name < *y.name; });
+  for (const auto& [name, before, after] : differing) out.push_back(difference(*name, before, after));
+}
+
+// Their canonical JSON.
+std::string spelled(const Parts& parts, const Texts& texts) {
+  std::vector<std::pair<const std::string*, const std::string*>> members;
+  members.reserve(parts.size());
+  for (const auto& [name, value] : parts) members.emplace_back(&texts[name], &texts[value]);
+  std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return *a.first < *b.first; });
+  std::string object = "{";
+  for (const auto& [name, value] : members) {
+    if (object.size() > 1) object += ',';
+    schema::append_canonical(object, *name);
+    object += ':';
+    schema::append_canonical(object, *value);
+  }
+  return object + "}";
 }
 
 }  // namespace
@@ -119,7 +139,7 @@ std::string_view folder_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-void add_files(const std::vector<MemberFile>& members, Texts& texts, SettingParts& out) {
+void add_files(std::span<const MemberFile> members, Texts& texts, SettingParts& out) {
   Texts::Id folder = 0;
   for (const MemberFile& member : members) {
     if (texts[member.role] == "executable") folder = member.folder;
@@ -192,27 +212,20 @@ std::vector<std::string> differences(const Setting& from, const Setting& to, con
   return out;
 }
 
-const std::string& PartsDigests::spelled(std::uint32_t number) {
-  constexpr std::size_t kMost = 4096;  // some kilobytes each
-  const auto found = spelled_.find(number);
-  if (found != spelled_.end()) return found->second;
-  if (spelled_.size() >= kMost) spelled_.clear();
-  json object = json::object();
-  for (const auto& [name, value] : (*pool_)[number]) object[(*texts_)[name]] = (*texts_)[value];
-  return spelled_.emplace(number, schema::canonical(object)).first->second;
-}
-
-const std::string& PartsDigests::of(const std::vector<std::uint32_t>& parts) {
-  const auto [place, is_new] = known_.try_emplace(parts);
-  if (is_new) {
-    std::string list = "[";
-    for (const std::uint32_t number : parts) {
-      if (list.size() > 1) list += ',';
-      list += spelled(number);
-    }
-    place->second = sha256(list + "]");
+const std::string& PartsDigests::of(const std::vector<std::uint32_t>& parts, const PartsPool& pool,
+                                    const Texts& texts) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(parts); known != known_.end()) return known->second;
   }
-  return place->second;
+  std::string list = "[";
+  for (const std::uint32_t number : parts) {
+    if (list.size() > 1) list += ',';
+    list += spelled(pool[number], texts);
+  }
+  std::string digest = sha256(list + "]");
+  const std::lock_guard lock(mutex_);
+  return known_.try_emplace(parts, std::move(digest)).first->second;
 }
 
 }  // namespace capbench::reports

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -64,7 +66,7 @@ struct SettingParts {
   Parts treatment;
 };
 // `members` in order.
-void add_files(const std::vector<MemberFile>& members, Texts& texts, SettingParts& out);
+void add_files(std::span<const MemberFile> members, Texts& texts, SettingParts& out);
 // The facts of an environment, JSON. Tools that run guests are of no account to a command that runs in none.
 void add_facts(const std::string& facts, bool is_guest, Texts& texts, SettingParts& out);
 // Arguments or variables (JSON lists) without the folders that files lay in: the files go by their digests.
@@ -77,19 +79,15 @@ Parts merged(const Parts& parts, const Parts& more);
 // How the one differs from the other, for people: "executable llama-bench", "kernel: 6.1 -> 6.8".
 std::vector<std::string> differences(const Setting& from, const Setting& to, const PartsPool& pool, const Texts& texts);
 
-// SHA-256 of the canonical JSON of some parts, in order. Remembers what it has spelled; for one thread.
+// SHA-256 of the canonical JSON of some parts, in order; of one pool and its texts, which it remembers by number. For any
+// number of threads once the pool is complete.
 class PartsDigests {
  public:
-  PartsDigests(const PartsPool& pool, const Texts& texts) : pool_(&pool), texts_(&texts) {}
-  const std::string& of(const std::vector<std::uint32_t>& parts);
+  const std::string& of(const std::vector<std::uint32_t>& parts, const PartsPool& pool, const Texts& texts);
 
  private:
-  const std::string& spelled(std::uint32_t number);
-
-  const PartsPool* pool_;
-  const Texts* texts_;
-  std::unordered_map<std::uint32_t, std::string> spelled_;
-  std::map<std::vector<std::uint32_t>, std::string> known_;
+  std::mutex mutex_;
+  std::map<std::vector<std::uint32_t>, std::string> known_;  // elements stay where they are
 };
 
 }  // namespace capbench::reports

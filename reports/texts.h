@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include "reports/place_index.h"
 
 namespace capbench::reports {
 
@@ -22,10 +24,9 @@ class Texts {
   Texts& operator=(Texts&&) noexcept = default;
 
   Id add(std::string_view text) {
-    if (const auto found = index_.find(text); found != index_.end()) return found->second;
-    const auto id = static_cast<Id>(all_.size());
-    all_.emplace_back(text);
-    index_.emplace(all_.back(), id);
+    const auto is = [&](Id id) { return all_[id] == text; };
+    const auto [id, is_new] = index_.add(std::hash<std::string_view>{}(text), static_cast<Id>(all_.size()), is);
+    if (is_new) all_.emplace_back(text);
     return id;
   }
   // `last` is what this column's row before had: most often it is the same.
@@ -38,7 +39,7 @@ class Texts {
 
  private:
   std::deque<std::string> all_;  // elements stay where they are
-  std::unordered_map<std::string_view, Id> index_;
+  PlaceIndex index_;
 };
 
 }  // namespace capbench::reports

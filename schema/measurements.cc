@@ -2,8 +2,11 @@
 // tables looked up here: a join of a million rows by ids of 64 digits takes longer than all of it.
 #include "schema/measurements.h"
 
+#include <filesystem>
 #include <string>
+#include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "schema/store_state.h"
@@ -45,7 +48,8 @@ std::string only(const TrialFilter& filter, const char* column) {
   return std::string(" WHERE ") + column + " IN (SELECT id FROM suite WHERE id = ? OR name = ?)";
 }
 
-Status scan_trials(Database& database, const TrialFilter& filter, const MeasurementSink& sink) {
+template <class Take>
+Status scan_trials(Database& database, const TrialFilter& filter, const Take& take) {
   Result<Names> suites = table_of(database, "SELECT id, name FROM suite", 2);
   if (!suites) return std::move(suites).error();
   Result<Names> runs = table_of(database, "SELECT id, machine_id FROM run", 2);
@@ -92,7 +96,7 @@ Status scan_trials(Database& database, const TrialFilter& filter, const Measurem
       trial.machine_id = environment->at(0);
       trial.machine_label = environment->at(1);
     }
-    return sink.trial(trial);
+    return take(trial);
   });
 }
 
@@ -119,6 +123,43 @@ Status scan_results(Database& database, const TrialFilter& filter, const Measure
   });
 }
 
+Status scan_members(Database& database, const MeasurementSink& sink) {
+  const std::string sql = "SELECT closure_id, ordinal, role, name, sha256, path FROM closure_member";
+  return each(database, sql, "", [&](const Statement& row) -> Status {
+    return sink.member({row.bytes(0), row.integer(1), row.bytes(2), row.bytes(3), row.bytes(4), row.bytes(5)});
+  });
+}
+
+// Reads the files of closures over a connection of its own, while others come over the first.
+class MembersBeside {
+ public:
+  explicit MembersBeside(const MeasurementSink& sink) { only_.member = sink.member; }
+  MembersBeside(const MembersBeside&) = delete;
+  MembersBeside& operator=(const MembersBeside&) = delete;
+  ~MembersBeside() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void start(const std::filesystem::path& path) {
+    // What cannot be opened a second time is read over the first connection.
+    Result<Store> store = Store::open(path, OpenMode::kReadOnly);
+    if (!store) return;
+    thread_ = std::thread([this, other = std::move(*store)]() mutable { status_ = other.scan({}, only_); });
+  }
+  // Whether it was started; then also waits.
+  bool finish(Status& status) {
+    if (!thread_.joinable()) return false;
+    thread_.join();
+    status = std::move(status_);
+    return true;
+  }
+
+ private:
+  MeasurementSink only_;
+  Status status_;
+  std::thread thread_;
+};
+
 }  // namespace
 
 Status Store::scan(const TrialFilter& filter, const MeasurementSink& sink) {
@@ -128,19 +169,22 @@ Status Store::scan(const TrialFilter& filter, const MeasurementSink& sink) {
                            [&](const Statement& row) -> Status { return sink.settings(row.integer(0), row.bytes(1)); });
       if (!status) return status;
     }
+    MembersBeside members(sink);
     if (sink.trial) {
-      if (Status status = scan_trials(database, filter, sink); !status) return status;
+      bool begun = !sink.member || !sink.members_beside || database.backend() != Backend::kSqlite;
+      const auto trial = [&](const TrialRow& row) -> Status {
+        // Only now is there a view of the store that the other must not be older than.
+        if (!std::exchange(begun, true)) members.start(database.path());
+        return sink.trial(row);
+      };
+      if (Status status = scan_trials(database, filter, trial); !status) return status;
     }
     if (sink.result) {
       if (Status status = scan_results(database, filter, sink); !status) return status;
     }
-    if (sink.member) {
-      const std::string sql = "SELECT closure_id, ordinal, role, name, sha256, path FROM closure_member";
-      return each(database, sql, "", [&](const Statement& row) -> Status {
-        return sink.member({row.bytes(0), row.integer(1), row.bytes(2), row.bytes(3), row.bytes(4), row.bytes(5)});
-      });
-    }
-    return {};
+    if (!sink.member) return {};
+    Status status;
+    return members.finish(status) ? status : scan_members(database, sink);
   });
 }
 

@@ -68,6 +68,9 @@ struct MeasurementSink {
   std::function<Status(const TrialRow&)> trial;                              // of every status
   std::function<Status(const ResultRow&)> result;
   std::function<Status(const MemberRow&)> member;  // the files of every closure
+  // Whether `member` may be called by a thread of its own while trials and results come. Its view of the store is then
+  // the other's or a later one: whatever closure a trial has is in it.
+  bool members_beside = false;
 };
 
 }  // namespace capbench::schema

@@ -91,8 +91,7 @@ AxisView view_of(const Site& site, const Series& series, Axis axis) {
   const Model& model = site.model;
   AxisView view;
   view.axis = axis;
-  reports::PartsDigests digests(model.m.parts, model.m.texts);
-  view.settings = reports::series_of(model.m, series.key, axis, {true, true}, model.decisions, digests);
+  view.settings = reports::series_of(model.m, series.key, axis, {true, true}, model.decisions);
   for (std::size_t s = 0; s < view.settings.size(); ++s) {
     for (std::size_t p = 0; p < view.settings[s].points.size(); ++p) view.order.push_back({s, p});
   }

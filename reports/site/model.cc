@@ -190,17 +190,9 @@ void make_series(Model& model) {
 
 void sort_launches(Model& model) {
   const reports::Measurements& m = model.m;
-  // Numbers are compared faster than texts.
-  std::vector<Texts::Id> starts;
-  for (const Launch& launch : m.launches) starts.push_back(launch.started);
-  std::sort(starts.begin(), starts.end());
-  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-  std::sort(starts.begin(), starts.end(), [&](Texts::Id a, Texts::Id b) { return m.text(a) < m.text(b); });
-  std::unordered_map<Texts::Id, std::uint32_t> rank;
-  for (std::uint32_t i = 0; i < starts.size(); ++i) rank[starts[i]] = i;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> order;
   order.reserve(m.launches.size());
-  for (std::uint32_t i = 0; i < m.launches.size(); ++i) order.emplace_back(rank[m.launches[i].started], i);
+  for (std::uint32_t i = 0; i < m.launches.size(); ++i) order.emplace_back(m.launches[i].order, i);
   std::sort(order.rbegin(), order.rend());
   for (const auto& [start, i] : order) {
     const Launch& launch = m.launches[i];

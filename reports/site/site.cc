@@ -24,22 +24,31 @@ namespace {
 
 constexpr std::size_t kHeadlines = 12;
 
-struct FoundChanges {
+struct FoundSeries {
   std::vector<Change> changes;
   SeriesSummary summary;
+  std::vector<Point> points;
 };
 
-FoundChanges changes_of(const Model& model, std::uint32_t index, reports::PartsDigests& digests) {
-  FoundChanges found;
-  const std::vector<reports::Series> settings = reports::series_of(
-      model.m, model.series[index].key, reports::Axis::kBuilds, {false, true}, model.decisions, digests);
+// `point_of` gets the places in `points` of what the series measured.
+FoundSeries look_at(const Model& model, std::uint32_t index, std::vector<std::uint32_t>& point_of) {
+  FoundSeries found;
+  const std::vector<reports::Series> settings =
+      reports::series_of(model.m, model.series[index].key, reports::Axis::kBuilds, {false, true}, model.decisions);
   found.summary.settings = static_cast<std::uint32_t>(settings.size());
   for (const reports::Series& series : settings) {
     found.summary.points += static_cast<std::uint32_t>(series.points.size());
+    const std::size_t first = found.points.size();
+    for (const reports::SeriesPoint& point : series.points) {
+      for (const std::uint32_t place : point.places) point_of[place] = static_cast<std::uint32_t>(found.points.size());
+      found.points.push_back({point.places.front(), median_launch(model, point.places),
+                              static_cast<std::uint32_t>(found.points.size() - first),
+                              static_cast<std::uint32_t>(series.points.size()), found.summary.settings});
+    }
     for (const reports::SeriesChange& change : series.changes) {
       const reports::SeriesPoint& point = series.points[change.index];
-      found.changes.push_back(
-          {index, change, point.label, point.date, median_launch(model, point.places), &series == &settings.front()});
+      found.changes.push_back({index, change, point.label, point.date, found.points[first + change.index].median,
+                               &series == &settings.front()});
       ++found.summary.changes;
       if (change.ratio < 1 && change.state == "open") ++found.summary.open;
     }
@@ -47,19 +56,24 @@ FoundChanges changes_of(const Model& model, std::uint32_t index, reports::PartsD
   return found;
 }
 
-void find_changes(Site& site, unsigned threads) {
+void look_at_series(Site& site, unsigned threads) {
   const Model& model = site.model;
   std::atomic<std::uint32_t> next = 0;
-  std::vector<FoundChanges> found(model.series.size());
+  std::vector<FoundSeries> found(model.series.size());
+  site.point_of.resize(model.m.all.size());
   const auto work = [&] {
-    reports::PartsDigests digests(model.m.parts, model.m.texts);
-    for (std::uint32_t i = next++; i < model.series.size(); i = next++) found[i] = changes_of(model, i, digests);
+    for (std::uint32_t i = next++; i < found.size(); i = next++) found[i] = look_at(model, i, site.point_of);
   };
   std::vector<std::thread> helpers;
   for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
   work();
   for (std::thread& helper : helpers) helper.join();
-  for (FoundChanges& some : found) {
+  for (std::uint32_t i = 0; i < found.size(); ++i) {
+    FoundSeries& some = found[i];
+    const auto first = static_cast<std::uint32_t>(site.points.size());
+    const std::uint32_t key = model.series[i].key;
+    for (std::uint32_t p = model.m.first_of_key[key]; p < model.m.first_of_key[key + 1]; ++p) site.point_of[p] += first;
+    site.points.insert(site.points.end(), some.points.begin(), some.points.end());
     std::move(some.changes.begin(), some.changes.end(), std::back_inserter(site.changes));
     site.summaries.push_back(some.summary);
   }
@@ -363,7 +377,7 @@ Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const O
   Result<Model> model = read_model(stores);
   if (!model) return std::move(model).error();
   site.model = std::move(*model);
-  find_changes(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
+  look_at_series(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
   Connections connections(stores);
   std::vector<schema::Store*> open;
   for (std::size_t i = 0; i < stores.size(); ++i) {

@@ -62,6 +62,15 @@ struct SeriesSummary {
   std::uint32_t open = 0;  // slower, and nobody has said anything
 };
 
+// A point of a series over builds, as pages of its trials show it.
+struct Point {
+  std::uint32_t first = 0;   // its first trial, in Measurements::all
+  std::uint32_t median = 0;  // the launch in its middle
+  std::uint32_t number = 0;  // in its setting, from 0: the one before it there stands before it in Site::points
+  std::uint32_t of = 0;      // points of its setting
+  std::uint32_t settings = 0;
+};
+
 // Everything that pages are made from. Read once, then shared by any number of threads.
 struct Site {
   Options options;
@@ -69,6 +78,8 @@ struct Site {
   Model model;
   std::vector<Change> changes;           // newest first
   std::vector<SeriesSummary> summaries;  // by series
+  std::vector<Point> points;
+  std::vector<std::uint32_t> point_of;  // in `points`, by place in Measurements::all
   // Of each environment the builds that can be compared, newest first.
   std::map<std::string, std::vector<Texts::Id>> builds;
   std::vector<Ablation> ablations;

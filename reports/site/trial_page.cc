@@ -144,24 +144,20 @@ std::string history_section(const Site& site, std::uint32_t number) {
   std::vector<std::string> items;
   std::optional<std::pair<std::string, std::string>> environments;
   std::vector<std::string> ran;
-  reports::PartsDigests digests(m.parts, m.texts);
   for (const std::uint32_t place : m.of(number)) {
     const Series& series = model.series[model.series_of_key[m.all[place].key]];
     std::string item = series_link(site, series, "../", esc(model.key(series).test));
-    const auto settings = reports::series_of(m, series.key, reports::Axis::kBuilds, {false, false}, {}, digests);
-    for (const reports::Series& setting : settings) {
-      for (std::size_t i = 0; i < setting.points.size(); ++i) {
-        const reports::SeriesPoint& point = setting.points[i];
-        if (std::find(point.places.begin(), point.places.end(), place) == point.places.end()) continue;
-        item += fmt::format(": point {} of {}", i + 1, setting.points.size());
-        if (settings.size() > 1) item += " of its setting";
-        if (i == 0) continue;
-        const reports::SeriesPoint& before = setting.points[i - 1];
-        const std::uint32_t other = median_launch(model, before.places);
-        item += fmt::format("; the one before is {} of build {}", trial_link(site, other, "../"), esc(before.build));
-        environments = {before.environment_id, model.text(launch.environment)};
-        ran = reports::differences(m.settings[m.launches[other].origin], m.settings[launch.origin], m.parts, m.texts);
-      }
+    const Point& point = site.points[site.point_of[place]];
+    item += fmt::format(": point {} of {}", point.number + 1, point.of);
+    if (point.settings > 1) item += " of its setting";
+    if (point.number > 0) {
+      const Point& before = site.points[site.point_of[place] - 1];
+      const Measurement& first = m.all[before.first];
+      item += fmt::format("; the one before is {} of build {}", trial_link(site, before.median, "../"),
+                          esc(model.text(first.build)));
+      environments = {model.text(m.launches[first.launch].environment), model.text(launch.environment)};
+      ran = reports::differences(m.settings[m.launches[before.median].origin], m.settings[launch.origin], m.parts,
+                                 m.texts);
     }
     items.push_back(std::move(item));
   }
