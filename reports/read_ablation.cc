@@ -64,6 +64,9 @@ Status read_suite(schema::Store& store, const std::string& id, AblationBackgroun
   auto json = store.suite_json(id);
   if (!json) return std::move(json).error();
   background.names.description_by_suite[id] = *json ? suite_description(**json) : "";
+  auto runs = store.runs(id);
+  if (!runs) return std::move(runs).error();
+  for (const schema::RunRecord& run : *runs) background.names.capbench_by_run[run.id] = run.harness_version;
   if (*json) {
     auto suite = suite::parse_suite(**json);
     if (suite.ok()) background.suites.emplace(id, std::move(*suite));
@@ -83,9 +86,6 @@ Status read_closure(schema::Store& store, const std::string& id, AblationBackgro
 
 Result<AblationBackground> read_background(schema::Store& store, const std::vector<schema::TrialView>& trials) {
   AblationBackground background;
-  auto runs = store.runs("");
-  if (!runs) return std::move(runs).error();
-  for (const schema::RunRecord& run : *runs) background.names.capbench_by_run[run.id] = run.harness_version;
   std::set<std::string> environments;
   for (const schema::TrialView& view : trials) {
     if (Status read = read_suite(store, view.trial.suite_id, background); !read) return std::move(read).error();

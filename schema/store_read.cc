@@ -120,14 +120,38 @@ Result<TrialView> read_trial(const Database& database, const Statement& row) {
   return view;
 }
 
+// The tables of a query of trials. Where not all are asked for, SQLite has to be told to begin with the trials, which
+// its CROSS JOIN does: it takes a list of suites for most of the store, and walks all runs.
+std::string trials_and_names(const Database& database, const Where& where) {
+  const bool tell = database.backend() == Backend::kSqlite && !where.values.empty();
+  const std::string join = tell ? " CROSS JOIN " : " JOIN ";
+  return "trial AS t" + join + "suite AS s ON s.id = t.suite_id" + join + "run AS u ON u.id = t.run_id " +
+         "LEFT JOIN environment AS e ON e.id = t.environment_id";
+}
+
 // Calls take(row, trial) for every row of `table` (x) that belongs to a trial of the answer. The columns asked for
 // begin behind the trial's id, at 1.
 template <class Take>
 Status each_row(Database& database, const std::string& table, const std::string& columns, const Where& where,
                 const Index& index, std::vector<TrialView>& views, const Take& take) {
-  Result<Statement> rows = prepare(
-      database, "SELECT x.trial_id, " + columns + " FROM trial AS t JOIN " + table + " AS x ON x.trial_id = t.id",
-      where, " ORDER BY x.trial_id, x.ordinal");
+  const std::string select = "SELECT x.trial_id, " + columns + " FROM ";
+  // SQLite would look at every row of the table, or at every trial. One question for each trial is cheap there.
+  if (database.backend() == Backend::kSqlite && !where.values.empty()) {
+    Result<Statement> rows = database.prepare(select + table + " AS x WHERE x.trial_id = ? ORDER BY x.ordinal");
+    if (!rows) return rows.error();
+    for (TrialView& view : views) {
+      rows->bind(std::string_view(view.trial.id));
+      for (;;) {
+        const Result<bool> row = rows->step();
+        if (!row) return row.error();
+        if (!*row) break;
+        if (Status status = take(*rows, view.trial); !status) return status;
+      }
+    }
+    return {};
+  }
+  Result<Statement> rows = prepare(database, select + "trial AS t JOIN " + table + " AS x ON x.trial_id = t.id", where,
+                                   " ORDER BY x.trial_id, x.ordinal");
   if (!rows) return rows.error();
   for (;;) {
     const Result<bool> row = rows->step();
@@ -222,8 +246,8 @@ Result<std::vector<TrialView>> read_trials(Database& database, const TrialFilter
               "e.machine_label, e.is_virtual, "
               "(SELECT m.sha256 FROM closure_member AS m WHERE m.closure_id = t.closure_id AND m.role = 'executable' "
               "ORDER BY m.ordinal LIMIT 1) "
-              "FROM trial AS t JOIN suite AS s ON s.id = t.suite_id JOIN run AS u ON u.id = t.run_id "
-              "LEFT JOIN environment AS e ON e.id = t.environment_id",
+              "FROM " +
+                  trials_and_names(database, w),
               w, " ORDER BY u.started_at, t.run_id, t.position, t.attempt, t.id");
   if (!rows) return rows.error();
   std::vector<TrialView> views;

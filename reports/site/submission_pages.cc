@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "reports/site/pages.h"
@@ -12,6 +14,9 @@ namespace {
 
 constexpr std::size_t kMostTrials = 500;
 
+constexpr std::string_view kTrialIds = "SELECT trial_id FROM bundle_trial WHERE bundle_id = ?";
+
+// Where the site does not know one of them.
 constexpr std::string_view kTrials = R"sql(
 SELECT t.id, t.arm, t.mode, t.model, t.model_kind, t.workload, t.status, t.reason, t.started_at
 FROM bundle_trial AS b JOIN trial AS t ON t.id = b.trial_id
@@ -59,29 +64,84 @@ std::string checks_section(const Submission& submission) {
   return html + "</section>\n";
 }
 
-Result<std::string> trials_section(const Site& site, Connections& connections, const Submission& submission) {
-  Result<Connection*> connection = connections.at(submission.store);
-  if (!connection) return std::move(connection).error();
-  auto statement = (*connection)->database.prepare(kTrials);
+TableRow trial_row(const std::string& link, const std::array<std::string_view, 8>& texts) {
+  const auto& [arm, mode, model, model_kind, workload, status, reason, started] = texts;
+  return {{link},
+          {mode_name(mode) + "<span class=\"range\">" + esc(arm) + "</span>"},
+          {esc(model_text(std::string(model), std::string(model_kind)))},
+          {esc(workload)},
+          {status_html(status, reason)},
+          {esc(minute(started))}};
+}
+
+// Its launches in order of time; nothing if one of them is not known, or was read from another store.
+Result<std::optional<std::vector<std::uint32_t>>> launches_of(const Site& site, schema::Database& database,
+                                                              const Submission& submission) {
+  const reports::Measurements& m = site.model.m;
+  auto statement = database.prepare(kTrialIds);
+  if (!statement) return std::move(statement).error();
+  statement->bind(std::string_view(submission.id));
+  std::vector<std::uint32_t> launches;
+  for (;;) {
+    const Result<bool> row = statement->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    const std::optional<reports::Digest> digest = reports::digest_bytes(statement->bytes(0));
+    const Launch* launch = digest ? m.find(*digest) : nullptr;
+    if (launch == nullptr || launch->store != submission.store) return std::optional<std::vector<std::uint32_t>>();
+    launches.push_back(static_cast<std::uint32_t>(launch - m.launches.data()));
+  }
+  std::sort(launches.begin(), launches.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tie(m.text(m.launches[a].started), m.launches[a].id) <
+           std::tie(m.text(m.launches[b].started), m.launches[b].id);
+  });
+  return std::optional(std::move(launches));
+}
+
+Result<std::vector<TableRow>> asked_rows(const Site& site, schema::Database& database, const Submission& submission) {
+  auto statement = database.prepare(kTrials);
   if (!statement) return std::move(statement).error();
   statement->bind(std::string_view(submission.id)).bind(static_cast<std::int64_t>(kMostTrials));
   std::vector<TableRow> rows;
   for (;;) {
     const Result<bool> row = statement->step();
     if (!row) return row.error();
-    if (!*row) break;
+    if (!*row) return rows;
     const std::string id = statement->text(0);
     const std::optional<reports::Digest> digest = reports::digest_bytes(id);
     const Launch* launch = digest ? site.model.m.find(*digest) : nullptr;
-    rows.push_back({{launch == nullptr
-                         ? "<code>" + esc(id.substr(0, 12)) + "</code>"
-                         : trial_link(site, static_cast<std::uint32_t>(launch - site.model.m.launches.data()), "../")},
-                    {mode_name(statement->bytes(2)) + "<span class=\"range\">" + esc(statement->bytes(1)) + "</span>"},
-                    {esc(model_text(statement->text(3), statement->text(4)))},
-                    {esc(statement->bytes(5))},
-                    {status_html(statement->bytes(6), statement->bytes(7))},
-                    {esc(minute(statement->bytes(8)))}});
+    std::array<std::string_view, 8> texts;
+    for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = statement->bytes(static_cast<int>(i) + 1);
+    rows.push_back(trial_row(
+        launch == nullptr ? "<code>" + esc(id.substr(0, 12)) + "</code>"
+                          : trial_link(site, static_cast<std::uint32_t>(launch - site.model.m.launches.data()), "../"),
+        texts));
   }
+}
+
+Result<std::vector<TableRow>> trial_rows(const Site& site, schema::Database& database, const Submission& submission) {
+  auto launches = launches_of(site, database, submission);
+  if (!launches) return std::move(launches).error();
+  if (!*launches) return asked_rows(site, database, submission);
+  if ((*launches)->size() > kMostTrials) (*launches)->resize(kMostTrials);
+  const reports::Measurements& m = site.model.m;
+  std::vector<TableRow> rows;
+  for (const std::uint32_t number : **launches) {
+    const Launch& launch = m.launches[number];
+    rows.push_back(
+        trial_row(trial_link(site, number, "../"),
+                  {m.text(launch.arm), m.text(launch.mode), m.text(launch.model), m.text(launch.model_kind),
+                   m.text(launch.workload), m.text(launch.status), m.text(launch.reason), m.text(launch.started)}));
+  }
+  return rows;
+}
+
+Result<std::string> trials_section(const Site& site, Connections& connections, const Submission& submission) {
+  Result<Connection*> connection = connections.at(submission.store);
+  if (!connection) return std::move(connection).error();
+  Result<std::vector<TableRow>> read = trial_rows(site, (*connection)->database, submission);
+  if (!read) return std::move(read).error();
+  const std::vector<TableRow>& rows = *read;
   std::string caption = fmt::format("{}; each opens with its raw output", count_of(submission.trials, "trial"));
   if (rows.size() < submission.trials) caption += fmt::format("; the first {} are here", rows.size());
   return "<section aria-labelledby=\"h-trials\"><h2 id=\"h-trials\">Trials</h2>\n" +
