@@ -5,8 +5,10 @@
 namespace capbench::reports {
 
 std::string escape_html(std::string_view text) {
+  std::string line = one_line(text);
+  if (line.find_first_of("&<>\"'") == std::string::npos) return line;
   std::string out;
-  for (const char c : one_line(text)) {
+  for (const char c : line) {
     switch (c) {
       case '&':
         out += "&amp;";

@@ -58,6 +58,9 @@ std::string valid_utf8(std::string_view bytes) {
 }
 
 std::string one_line(std::string_view bytes) {
+  // Most is plain ASCII, which is as it should be.
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
+  if (std::all_of(bytes.begin(), bytes.end(), is_plain)) return std::string(bytes);
   std::string out;
   out.reserve(bytes.size());
   each_character(bytes, [&](const Utf8Character& character, std::string_view raw) {

@@ -1,5 +1,6 @@
 #include "schema/canonical.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -148,7 +149,13 @@ void append_canonical(std::string& out, double number) {
 void append_canonical(std::string& out, std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; };
+  for (auto at = text.begin(); at != text.end(); ++at) {
+    const auto special = std::find_if_not(at, text.end(), is_plain);
+    out.append(at, special);
+    if (special == text.end()) break;
+    at = special;
+    const char c = *at;
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
       case '"':
@@ -173,13 +180,9 @@ void append_canonical(std::string& out, std::string_view text) {
         out += "\\t";
         break;
       default:
-        if (byte >= 0x20) {
-          out += c;
-        } else {
-          out += "\\u00";
-          out += kDigits[byte >> 4U];
-          out += kDigits[byte & 0xFU];
-        }
+        out += "\\u00";
+        out += kDigits[byte >> 4U];
+        out += kDigits[byte & 0xFU];
     }
   }
   out += '"';

@@ -1,6 +1,7 @@
 #include "harness/stats/summary.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -18,13 +19,29 @@ std::vector<double> tokens_per_second(std::int64_t n_tokens, std::span<const std
   return rates;
 }
 
+namespace {
+
+double median_in_place(std::span<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  if (values.size() % 2 == 1) return values[half];
+  return (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace
+
 double median(std::span<const double> values) {
+  // Most are of a few: of a point's trials, of a resample. Those need no memory of their own.
+  constexpr std::size_t kFew = 32;
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  const std::size_t half = sorted.size() / 2;
-  if (sorted.size() % 2 == 1) return sorted[half];
-  return (sorted[half - 1] + sorted[half]) / 2;
+  if (values.size() == 1) return values.front();
+  if (values.size() <= kFew) {
+    std::array<double, kFew> few;
+    std::copy(values.begin(), values.end(), few.begin());
+    return median_in_place(std::span(few).first(values.size()));
+  }
+  std::vector<double> many(values.begin(), values.end());
+  return median_in_place(many);
 }
 
 double median_absolute_deviation(std::span<const double> values) {

@@ -103,7 +103,14 @@ std::string safe_json(const Json& data) {
   const std::string plain = data.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string text;
   text.reserve(plain.size() + plain.size() / 16);
+  // Of the rest nothing is special, so that it is copied by the stretch.
+  const auto is_special = [](char c) { return c == '<' || c == '>' || c == '&' || c == '\xD8' || c == '\xE2'; };
   for (std::size_t i = 0; i < plain.size(); ++i) {
+    const auto from = plain.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto next = std::find_if(from, plain.end(), is_special);
+    text.append(from, next);
+    if (next == plain.end()) break;
+    i = static_cast<std::size_t>(next - plain.begin());
     const char c = plain[i];
     // U+2028 and U+2029 end a line in older JavaScript.
     const bool separator = c == '\xE2' && i + 2 < plain.size() && plain[i + 1] == '\x80' &&
