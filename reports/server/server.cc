@@ -73,6 +73,7 @@ Result<std::unique_ptr<Server>> Server::start(Options options) {
       http::Listener::open(listen, [front](Fd socket) { front->adopt(std::move(socket)); });
   if (!listener) return std::move(listener).error();
   state->listener = std::move(*listener);
+  serving->begin_reading();
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 

@@ -96,6 +96,10 @@ Service::Service(Options options, std::unique_ptr<Readers> readers, std::unique_
   }
 }
 
+void Service::begin_reading() {
+  if (const Result<std::uint64_t> state = readers_->state()) site_pages_.begin(*state);
+}
+
 std::string Service::client_address(const http::Head& head, std::string_view peer) const {
   if (!options_.trust_proxy) return client_key(peer);
   // The last entry is what our proxy saw; those in front of it are what the client claims.

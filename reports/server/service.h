@@ -48,6 +48,8 @@ class Service {
 
   // More metrics, asked for at each reading of /metrics.
   void set_more_metrics(std::function<std::string()> more) { more_metrics_ = std::move(more); }
+  // Begins to read what pages are made from, so that the first who asks for one finds it done.
+  void begin_reading();
   // /healthz says from now on that no more should come.
   void set_stopping() { stopping_ = true; }
 

@@ -257,6 +257,22 @@ http::Reply Service::one(const Call& call) {
   });
 }
 
+namespace {
+
+// A large store takes seconds to be read when the program has just been started.
+http::Reply reading_reply() {
+  http::Reply reply = http::reply(
+      503, "text/html; charset=utf-8",
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"2\">"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>capbench</title>"
+      "<link rel=\"stylesheet\" href=\"/assets/style.css\"></head><body><main><h1>The store is being read</h1>"
+      "<p>capbench has just been started. This page asks again by itself.</p></main></body></html>\n");
+  reply.with("Retry-After", "2").with("Cache-Control", "no-store");
+  return reply;
+}
+
+}  // namespace
+
 http::Reply Service::page(const Call& call) {
   const std::string& asked = call.request.head.path;
   if (const auto asset = assets_.find(asked); asset != assets_.end()) return fixed(call, asset->second);
@@ -265,6 +281,7 @@ http::Reply Service::page(const Call& call) {
   if (!state) return store_problem(state.error());
   const Result<SitePages::View> view = site_pages_.current(*state);
   if (!view) return store_problem(view.error());
+  if (!view->site) return reading_reply();
   // What is asked of the store itself is good for one state of it, everything else for one reading.
   const bool asks_store = path.starts_with("trial/") || path.starts_with("submission/");
   const std::uint64_t version = asks_store ? *state * 0x9e3779b97f4a7c15U + view->generation : view->generation;

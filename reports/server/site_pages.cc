@@ -1,5 +1,7 @@
 #include "reports/server/site_pages.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +14,16 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kAtOnce{100};
 constexpr int kAgeFactor = 10;
 constexpr std::chrono::seconds kMostAge{60};
+constexpr std::chrono::seconds kPatience{1};
+
+// What reads again while there are pages to show leaves the processors to whoever asks for them; so do its helpers,
+// which inherit it. Elsewhere this would be of the whole process.
+void give_way() {
+#ifdef __linux__
+  constexpr int kNice = 10;
+  static_cast<void>(::setpriority(PRIO_PROCESS, 0, kNice));  // of the calling thread
+#endif
+}
 
 }  // namespace
 
@@ -45,22 +57,41 @@ Status SitePages::read(std::uint64_t state) {
   return {};
 }
 
-Result<SitePages::View> SitePages::current(std::uint64_t state) {
-  bool at_once = false;
-  {
+void SitePages::read_beside(std::uint64_t state) {
+  if (refreshing_) return;
+  refreshing_ = true;
+  if (refresher_.joinable()) refresher_.join();
+  const bool is_first = !view_.site;
+  refresher_ = std::thread([this, state, is_first] {
+    if (!is_first) give_way();
+    Status status = read(state);
+    if (!status && log_) log_(to_string(status.error()));
     const std::lock_guard lock(mutex_);
+    failure_.reset();
+    if (!status) failure_ = std::move(status).error();
+    refreshing_ = false;
+    done_.notify_all();
+  });
+}
+
+void SitePages::begin(std::uint64_t state) {
+  const std::lock_guard lock(mutex_);
+  if (!view_.site) read_beside(state);
+}
+
+Result<SitePages::View> SitePages::current(std::uint64_t state) {
+  {
+    std::unique_lock lock(mutex_);
     if (view_.site && (state_ == state || (took_ > kAtOnce && steady_clock::now() < until_))) return view_;
-    at_once = !view_.site || took_ <= kAtOnce;
-    if (!at_once && !refreshing_) {
-      refreshing_ = true;
-      if (refresher_.joinable()) refresher_.join();
-      refresher_ = std::thread([this, state] {
-        if (const Status status = read(state); !status && log_) log_(to_string(status.error()));
-        const std::lock_guard done(mutex_);
-        refreshing_ = false;
-      });
+    const bool at_once = view_.site && took_ <= kAtOnce;
+    if (!at_once) {
+      const bool is_first = !view_.site;
+      read_beside(state);
+      if (!is_first) return view_;
+      done_.wait_for(lock, kPatience, [this] { return !refreshing_; });
+      if (!view_.site && !refreshing_ && failure_) return *failure_;
+      return view_;
     }
-    if (!at_once) return view_;
   }
   if (Status status = read(state); !status) return std::move(status).error();
   const std::lock_guard lock(mutex_);

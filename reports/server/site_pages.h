@@ -4,6 +4,7 @@
 #define CAPBENCH_REPORTS_SERVER_SITE_PAGES_H_
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -28,18 +29,23 @@ class SitePages {
   SitePages& operator=(const SitePages&) = delete;
   ~SitePages();
 
+  // Begins the first reading, if it has not begun, and does not wait for it.
+  void begin(std::uint64_t state);
+
   struct View {
-    std::shared_ptr<const site::Site> site;
-    std::uint64_t generation = 0;  // another number for each reading
+    std::shared_ptr<const site::Site> site;  // null while the first reading goes on
+    std::uint64_t generation = 0;            // another number for each reading
   };
   // The site as of the store's state `state` (see Readers::state()), or an earlier one: what took long to read is used
-  // for ten times as long, a minute at most, and then until the next one is there. The first call waits.
+  // for ten times as long, a minute at most, and then until the next one is there. Waits for the first one, but not so
+  // long that whoever asks for pages holds up others.
   Result<View> current(std::uint64_t state);
 
   Result<std::optional<std::string>> render(const View& view, std::string_view path);
 
  private:
   Status read(std::uint64_t state);
+  void read_beside(std::uint64_t state);  // with mutex_ held
   std::unique_ptr<site::Connections> take();
 
   const std::filesystem::path db_;
@@ -51,6 +57,8 @@ class SitePages {
   std::chrono::steady_clock::time_point until_;
   std::chrono::steady_clock::duration took_{};
   bool refreshing_ = false;
+  std::optional<Error> failure_;  // what the last reading in the background failed by
+  std::condition_variable done_;  // when such a reading ends
   std::thread refresher_;
   std::vector<std::unique_ptr<site::Connections>> idle_;
 };

@@ -42,9 +42,16 @@ const links = (html, pattern) => [...new Set([...html.matchAll(pattern)].map((fo
 
 let failed = false;
 try {
-  // No page at all, but it has to be known which there are.
-  const first = await fetch("/no-such-page.html");
-  console.log(`first page, while the store is read: ${(first.took / 1000).toFixed(1)} s`);
+  // The store is read when the program starts; until then pages say so, and everything else is answered.
+  const start = performance.now();
+  let health = 0;
+  let first;
+  do {
+    health = Math.max(health, (await fetch("/healthz")).took);
+    first = await fetch("/index.html");
+    firsts.clear();
+  } while (first.status === 503);
+  console.log(`first page: ${((performance.now() - start) / 1000).toFixed(1)} s after the start; meanwhile /healthz was answered in ${health.toFixed(1)} ms at most`);
   const parts = (stem, html) => Math.max(1, ...links(html, new RegExp(`${stem}-(\\d+)\\.html`, "g")).map(Number));
   // As many as are asked, spread over all.
   const spread = (all, most) => all.filter((_, i) => Math.floor((i * most) / all.length) !== Math.floor(((i - 1) * most) / all.length));
