@@ -1,6 +1,6 @@
-// Which of many things is the one looked for: their places in a list, found by hash. The things stay in the list; a slot
-// here is eight bytes, so that a million take one miss of the cache each. Adding is for one thread; afterwards any number
-// may look.
+// Which of many things is the one looked for: their places in a list, found by hash. The things stay in the list; a
+// slot here is eight bytes, so that a million take one miss of the cache each. Adding is for one thread; afterwards any
+// number may look.
 #ifndef CAPBENCH_REPORTS_PLACE_INDEX_H_
 #define CAPBENCH_REPORTS_PLACE_INDEX_H_
 

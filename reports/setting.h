@@ -79,8 +79,8 @@ Parts merged(const Parts& parts, const Parts& more);
 // How the one differs from the other, for people: "executable llama-bench", "kernel: 6.1 -> 6.8".
 std::vector<std::string> differences(const Setting& from, const Setting& to, const PartsPool& pool, const Texts& texts);
 
-// SHA-256 of the canonical JSON of some parts, in order; of one pool and its texts, which it remembers by number. For any
-// number of threads once the pool is complete.
+// SHA-256 of the canonical JSON of some parts, in order; of one pool and its texts, which it remembers by number. For
+// any number of threads once the pool is complete.
 class PartsDigests {
  public:
   const std::string& of(const std::vector<std::uint32_t>& parts, const PartsPool& pool, const Texts& texts);
