@@ -29,6 +29,8 @@ def _impl(ctx):
         elif flag.startswith("-D"):
             copts.append(flag[2:])
     linkopts = _query(ctx, tool, "--libs")
+    if ctx.attr.prefer_archive and ctx.os.name == "linux":
+        linkopts = ["-Wl,-Bstatic"] + linkopts + ["-Wl,-Bdynamic", "-lpthread", "-lm"]
     ctx.file("BUILD.bazel", """
 cc_library(
     name = {name},
@@ -47,7 +49,12 @@ cc_library(
 
 pkg_config_repository = repository_rule(
     implementation = _impl,
-    attrs = {"package": attr.string(mandatory = True)},
+    attrs = {
+        "package": attr.string(mandatory = True),
+        # Link the archive into the program, where the linker can be told to: for a large library that one command of
+        # many needs, whose relocations every start of the program would wait for.
+        "prefer_archive": attr.bool(),
+    },
     environ = ["PATH", "PKG_CONFIG_PATH"],
     local = True,
 )
