@@ -12,9 +12,33 @@
 #include "schema/store_state.h"
 
 namespace capbench::schema {
+namespace {
+
+// While it lives, an SQLite store takes rows without a look at whether what they refer to is there and whether their
+// JSON is JSON. A transaction begins and ends within its life.
+class UncheckedRows {
+ public:
+  explicit UncheckedRows(Database& database) : database_(database) { set(false); }
+  UncheckedRows(const UncheckedRows&) = delete;
+  UncheckedRows& operator=(const UncheckedRows&) = delete;
+  ~UncheckedRows() { set(true); }
+
+ private:
+  // Does not fail: SQLite knows both names.
+  void set(bool checked) {
+    if (database_.backend() != Backend::kSqlite) return;
+    static_cast<void>(database_.exec(checked ? "PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = OFF"
+                                             : "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON"));
+  }
+
+  Database& database_;
+};
+
+}  // namespace
 
 struct ImportWriter::State {
   Database& database;
+  std::unique_ptr<UncheckedRows> unchecked;  // null: rows are checked. Goes after the transaction
   Transaction transaction;
   Counts counts;
   std::map<std::string, std::int64_t, std::less<>> parts;       // by source: how many so far
@@ -26,11 +50,14 @@ ImportWriter::ImportWriter(ImportWriter&&) noexcept = default;
 ImportWriter& ImportWriter::operator=(ImportWriter&&) noexcept = default;
 ImportWriter::~ImportWriter() = default;
 
-Result<ImportWriter> ImportWriter::begin(Store& store) {
-  Result<Transaction> transaction = store.state_->connection.begin_import();
+Result<ImportWriter> ImportWriter::begin(Store& store, Rows rows) {
+  Connection& connection = store.state_->connection;
+  std::unique_ptr<UncheckedRows> unchecked;
+  if (rows == Rows::kMadeHere) unchecked = std::make_unique<UncheckedRows>(connection.database());
+  Result<Transaction> transaction = connection.begin_import();
   if (!transaction) return std::move(transaction).error();
   return ImportWriter(
-      std::make_unique<State>(State{store.state_->connection.database(), std::move(*transaction), {}, {}, {}}));
+      std::make_unique<State>(State{connection.database(), std::move(unchecked), std::move(*transaction), {}, {}, {}}));
 }
 
 Status ImportWriter::put_suite(const SuiteRecord& suite) {

@@ -31,7 +31,12 @@ class ImportWriter {
     std::int64_t known = 0;  // were there already
   };
 
-  static Result<ImportWriter> begin(Store& store);
+  enum class Rows {
+    kFromElsewhere,  // as another store or a bundle has them: the store checks all that it has rules for
+    kMadeHere,       // made by the importers, which see to it that JSON is JSON, and put in the order of what refers to
+                     // what: an SQLite store does not check that again
+  };
+  static Result<ImportWriter> begin(Store& store, Rows rows = Rows::kFromElsewhere);
   ImportWriter(ImportWriter&&) noexcept;
   ImportWriter& operator=(ImportWriter&&) noexcept;
   ~ImportWriter();

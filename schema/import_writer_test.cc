@@ -100,6 +100,21 @@ TEST_P(ImportTest, WithoutFinishNothingIsLeft) {
   EXPECT_TRUE(must(store_.sources()).empty());
 }
 
+// What is left out for the importers' own rows is asked again of whatever comes after them.
+TEST_P(ImportTest, RowsMadeHereAreStoredAlikeAndOthersAreCheckedAgain) {
+  TrialRecord wrong = imported(9);
+  wrong.results[0].fields = "{no JSON";
+  {
+    ImportWriter writer = must(ImportWriter::begin(store_, ImportWriter::Rows::kMadeHere));
+    ASSERT_TRUE(put_all(writer).ok());
+    ASSERT_TRUE(writer.finish().ok());
+    EXPECT_TRUE(store_.check_integrity().ok());
+  }
+  ImportWriter writer = must(ImportWriter::begin(store_));
+  EXPECT_FALSE(writer.put_trial(wrong).ok());
+  EXPECT_FALSE(writer.put_part(sha256("nobody"), "bytes").ok() && writer.finish().ok());
+}
+
 TEST_P(ImportTest, DamagedPartsAreNamed) {
   ImportWriter writer = must(ImportWriter::begin(store_));
   ASSERT_TRUE(writer.put_source(source_).ok());

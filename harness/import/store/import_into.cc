@@ -83,7 +83,7 @@ Result<Outcome> import_regular_file(schema::Store& store, const fs::path& path, 
     outcome.is_known = true;
     return outcome;
   }
-  auto writer = schema::ImportWriter::begin(store);
+  auto writer = schema::ImportWriter::begin(store, schema::ImportWriter::Rows::kMadeHere);
   if (!writer) return std::move(writer).error();
   std::error_code error;
   schema::SourceRecord source{*digest, "", name, fs::file_size(path, error), {}};
