@@ -79,6 +79,10 @@ struct Options {
   std::chrono::milliseconds verify_wait =
       std::chrono::seconds(5);  // a reply waits for its verdict, if nothing else does
   std::chrono::milliseconds verify_grace = std::chrono::seconds(10);  // what is pending when it stops
+  // Bundles that come no further apart than this are a burst, and are looked at when it is over; none waits longer for
+  // that than `burst_most`.
+  std::chrono::milliseconds burst_gap{50};
+  std::chrono::milliseconds burst_most = std::chrono::seconds(10);
   std::uint64_t cache_bytes = 16U << 20U;
   std::int64_t report_trials = 20'000;  // no report reads more
   Judges judges;

@@ -390,6 +390,29 @@ TEST_F(InboxTest, HasAnEnd) {
   EXPECT_EQ(submit(numbered(3)).status, 201);
 }
 
+TEST_F(InboxTest, ABurstIsLookedAtWhenItIsOver) {
+  options_.burst_gap = std::chrono::hours(1);
+  options_.burst_most = std::chrono::hours(1);
+  gate_->open();
+  const bundle::Sealed first = numbered(1);
+  const bundle::Sealed second = numbered(2);
+  ASSERT_EQ(submit(first).status, 201);
+  EXPECT_EQ(decided(first.id)["state"], "taken");
+  ASSERT_EQ(submit(second).status, 201);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(get("/api/v1/submissions/" + second.id)["state"], "pending");
+  reopen();  // looks at what was left, whenever it came
+  EXPECT_EQ(decided(second.id)["state"], "taken");
+}
+
+TEST_F(InboxTest, ALongBurstKeepsNobodyWaiting) {
+  options_.burst_gap = std::chrono::hours(1);
+  options_.burst_most = std::chrono::milliseconds(100);
+  gate_->open();
+  for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_EQ(submit(numbered(i)).status, 201);
+  for (std::uint64_t i = 1; i <= 3; ++i) EXPECT_EQ(decided(numbered(i).id)["state"], "taken");
+}
+
 TEST_F(InboxTest, APendingOneCanBeWithdrawn) {
   const bundle::Sealed bundle = numbered(1);
   const std::string path = "/api/v1/submissions/" + bundle.id;

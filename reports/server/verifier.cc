@@ -88,18 +88,31 @@ bool Verifier::has_room(std::uint64_t bytes) const {
 
 bool Verifier::is_idle() const {
   const std::lock_guard lock(mutex_);
-  return queue_.empty() && busy_ < threads_.size() && writing_ < kMostWriting;
+  const bool in_burst = in_burst_ && steady_clock::now() < last_added_ + options_.burst_gap;
+  return queue_.empty() && busy_ < threads_.size() && writing_ < kMostWriting && !in_burst;
 }
 
 void Verifier::add(const std::string& id, std::uint64_t bytes, std::shared_ptr<const OpenedBundle> opened) {
+  const auto now = steady_clock::now();
+  bool wake = false;
   {
     const std::lock_guard lock(mutex_);
     if (!known_.insert(id).second) return;
-    queue_.push_back({id, bytes, std::move(opened), 0});
+    in_burst_ = now < last_added_ + options_.burst_gap;
+    last_added_ = now;
+    queue_.push_back({id, bytes, std::move(opened), now, 0});
+    wake = queue_.size() == 1 || now >= begins_at();
   }
   pending_.fetch_add(1, std::memory_order_relaxed);
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  changed_.notify_all();
+  if (wake) changed_.notify_all();
+}
+
+steady_clock::time_point Verifier::begins_at() const {
+  const bool waits =
+      in_burst_ && !stopping_ && awaited_.empty() && !queue_.empty() && queue_.size() < options_.inbox_bundles / 2;
+  if (!waits) return steady_clock::time_point::min();
+  return std::min(last_added_ + options_.burst_gap, queue_.front().since + options_.burst_most);
 }
 
 void Verifier::compare_later(const std::string& id) {
@@ -126,8 +139,12 @@ void Verifier::look_for_more(seconds age) {
 bool Verifier::next(Item& item, std::string& to_compare) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto ready = [this] { return (!queue_.empty() || !to_compare_.empty()) && writing_ < kMostWriting; };
-    const bool some = changed_.wait_for(lock, kLookAround, [&] { return stopping_ || ready(); });
+    const auto ready = [this] {
+      return (!queue_.empty() || !to_compare_.empty()) && writing_ < kMostWriting && steady_clock::now() >= begins_at();
+    };
+    const auto now = steady_clock::now();
+    const auto until = begins_at() > now ? begins_at() : now + kLookAround;
+    const bool some = changed_.wait_until(lock, until, [&] { return stopping_ || ready(); });
     if (stopping_ && (queue_.empty() || steady_clock::now() >= deadline_)) return false;
     if (ready()) break;
     if (some) {
@@ -135,6 +152,7 @@ bool Verifier::next(Item& item, std::string& to_compare) {
       changed_.wait_for(lock, milliseconds(10));
       continue;
     }
+    if (!queue_.empty()) continue;  // the burst goes on, or the disk is slow
     lock.unlock();
     look_for_more(kLeftBehind);
     lock.lock();

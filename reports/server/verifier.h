@@ -1,6 +1,6 @@
-// Looks at what the inbox holds, the oldest first, in threads that give way to requests: each bundle is opened, judged
-// and taken into the store, or refused with the reason. What is left when the server ends stays in the inbox and is
-// looked at by the next one. Thread-safe.
+// Looks at what the inbox holds, the oldest first, in threads that give way to requests and, for a while, to a burst of
+// submissions: each bundle is opened, judged and taken into the store, or refused with the reason. What is left when
+// the server ends stays in the inbox and is looked at by the next one. Thread-safe.
 #ifndef CAPBENCH_REPORTS_SERVER_VERIFIER_H_
 #define CAPBENCH_REPORTS_SERVER_VERIFIER_H_
 
@@ -79,7 +79,8 @@ class Verifier {
     std::string id;
     std::uint64_t bytes = 0;
     std::shared_ptr<const OpenedBundle> opened;
-    int thrown = 0;  // how often looking at it ended in an exception
+    std::chrono::steady_clock::time_point since;  // when it was queued
+    int thrown = 0;                               // how often looking at it ended in an exception
   };
   struct Opening {
     std::shared_ptr<const OpenedBundle> bundle;  // null: one of the others, or not now
@@ -93,6 +94,8 @@ class Verifier {
 
   void work();
   bool next(Item& item, std::string& to_compare);
+  // With the mutex: when the oldest is to be looked at; long ago, unless a burst goes on.
+  std::chrono::steady_clock::time_point begins_at() const;
   // What other servers left, or this one before it was started again.
   void look_for_more(std::chrono::seconds age);
   // False: not now.
@@ -119,8 +122,10 @@ class Verifier {
   std::deque<std::string> to_compare_;      // with what others measured
   std::unordered_set<std::string> known_;   // queued, or being looked at
   std::map<std::string, Waiting> awaited_;  // by id
-  std::size_t busy_ = 0;                    // threads that look at something
-  std::size_t writing_ = 0;                 // decisions that are on their way to the disk
+  std::chrono::steady_clock::time_point last_added_;
+  bool in_burst_ = false;    // the last one came soon after the one before
+  std::size_t busy_ = 0;     // threads that look at something
+  std::size_t writing_ = 0;  // decisions that are on their way to the disk
   bool stopping_ = false;
   std::chrono::steady_clock::time_point deadline_;
   std::atomic<std::uint64_t> pending_ = 0;
