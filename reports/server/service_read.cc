@@ -273,13 +273,29 @@ http::Reply reading_reply() {
 
 }  // namespace
 
+namespace {
+
+// Whether the trial or the bundle of a path such as trial/ID.html is in the store.
+Result<bool> names_stored(schema::Database& database, std::string_view path) {
+  const bool is_trial = path.starts_with("trial/");
+  std::string_view id = path.substr(path.find('/') + 1);
+  constexpr std::string_view kEnding = ".html";
+  if (id.ends_with(kEnding)) id.remove_suffix(kEnding.size());
+  if (!is_sha256(id)) return false;
+  auto row = database.prepare(is_trial ? "SELECT 1 FROM trial WHERE id = ?" : "SELECT 1 FROM bundle WHERE id = ?");
+  if (!row) return row.error();
+  return row->bind(id).step();
+}
+
+}  // namespace
+
 http::Reply Service::page(const Call& call) {
   const std::string& asked = call.request.head.path;
   if (const auto asset = assets_.find(asked); asset != assets_.end()) return fixed(call, asset->second);
   const std::string path = asked == "/" ? "index.html" : asked.substr(1);
   const Result<std::uint64_t> state = readers_->state();
   if (!state) return store_problem(state.error());
-  const Result<SitePages::View> view = site_pages_.current(*state);
+  Result<SitePages::View> view = site_pages_.current(*state);
   if (!view) return store_problem(view.error());
   if (!view->site) return reading_reply();
   // What is asked of the store itself is good for one state of it, everything else for one reading.
@@ -296,6 +312,20 @@ http::Reply Service::page(const Call& call) {
   }
   Result<std::optional<std::string>> text = site_pages_.render(*view, path);
   if (!text) return store_problem(text.error());
+  if (!text->has_value() && asks_store && view->state != *state) {
+    // It may have come since. Only for what is there is the store read again.
+    const Result<bool> is_there = [&] {
+      const Readers::Lease reader = readers_->lend();
+      return names_stored(reader->database, path);
+    }();
+    if (!is_there) return store_problem(is_there.error());
+    if (*is_there) {
+      text = site_pages_.render(site_pages_.read_again(*state), path);
+      if (!text) return store_problem(text.error());
+      if (!text->has_value()) return reading_reply();
+      return finish(call, make("text/html; charset=utf-8", std::move(**text)));
+    }
+  }
   if (!text->has_value()) {
     return http::problem(404, request_error("the path", "there is nothing under it",
                                             "begin at /, or see /api/v1/openapi.json, which lists what there is"));

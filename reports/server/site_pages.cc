@@ -38,7 +38,7 @@ Status SitePages::read(std::uint64_t state) {
   const std::lock_guard turn(reading_);
   {
     const std::lock_guard lock(mutex_);
-    if (view_.site && state_ == state) return {};  // somebody else did
+    if (view_.site && view_.state == state) return {};  // somebody else did
   }
   site::Options options;
   options.served = true;
@@ -50,8 +50,7 @@ Status SitePages::read(std::uint64_t state) {
   auto shared = std::make_shared<const site::Site>(std::move(*site));
   const auto end = steady_clock::now();
   const std::lock_guard lock(mutex_);
-  view_ = {std::move(shared), view_.generation + 1};
-  state_ = state;
+  view_ = {std::move(shared), view_.generation + 1, state};
   took_ = end - start;
   until_ = end + std::min<steady_clock::duration>(took_ * kAgeFactor, kMostAge);
   return {};
@@ -82,7 +81,7 @@ void SitePages::begin(std::uint64_t state) {
 Result<SitePages::View> SitePages::current(std::uint64_t state) {
   {
     std::unique_lock lock(mutex_);
-    if (view_.site && (state_ == state || (took_ > kAtOnce && steady_clock::now() < until_))) return view_;
+    if (view_.site && (view_.state == state || (took_ > kAtOnce && steady_clock::now() < until_))) return view_;
     const bool at_once = view_.site && took_ <= kAtOnce;
     if (!at_once) {
       const bool is_first = !view_.site;
@@ -95,6 +94,14 @@ Result<SitePages::View> SitePages::current(std::uint64_t state) {
   }
   if (Status status = read(state); !status) return std::move(status).error();
   const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+SitePages::View SitePages::read_again(std::uint64_t state) {
+  std::unique_lock lock(mutex_);
+  if (view_.site && view_.state == state) return view_;
+  read_beside(state);
+  done_.wait_for(lock, kPatience, [this] { return !refreshing_; });
   return view_;
 }
 

@@ -35,11 +35,15 @@ class SitePages {
   struct View {
     std::shared_ptr<const site::Site> site;  // null while the first reading goes on
     std::uint64_t generation = 0;            // another number for each reading
+    std::uint64_t state = 0;                 // of the store, when it was read
   };
   // The site as of the store's state `state` (see Readers::state()), or an earlier one: what took long to read is used
   // for ten times as long, a minute at most, and then until the next one is there. Waits for the first one, but not so
   // long that whoever asks for pages holds up others.
   Result<View> current(std::uint64_t state);
+  // For what an earlier reading cannot know: begins another one, and waits as long for it. The view may be the earlier
+  // one still.
+  View read_again(std::uint64_t state);
 
   Result<std::optional<std::string>> render(const View& view, std::string_view path);
 
@@ -53,7 +57,6 @@ class SitePages {
   std::mutex reading_;  // held while one is read
   std::mutex mutex_;    // of what follows
   View view_;
-  std::uint64_t state_ = 0;
   std::chrono::steady_clock::time_point until_;
   std::chrono::steady_clock::duration took_{};
   bool refreshing_ = false;

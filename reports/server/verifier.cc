@@ -88,8 +88,7 @@ bool Verifier::has_room(std::uint64_t bytes) const {
 
 bool Verifier::is_idle() const {
   const std::lock_guard lock(mutex_);
-  const bool in_burst = in_burst_ && steady_clock::now() < last_added_ + options_.burst_gap;
-  return queue_.empty() && busy_ < threads_.size() && writing_ < kMostWriting && !in_burst;
+  return queue_.empty() && busy_ < threads_.size() && writing_ < kMostWriting;
 }
 
 void Verifier::add(const std::string& id, std::uint64_t bytes, std::shared_ptr<const OpenedBundle> opened) {
