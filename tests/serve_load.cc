@@ -258,7 +258,7 @@ class Bench {
   Bench(const Options& options, const fs::path& folder) : options_(options), folder_(folder) {}
 
   int run() {
-    const auto per_round = static_cast<std::size_t>(options_.round_s * 700);
+    const auto per_round = static_cast<std::size_t>(options_.round_s * 1600);
     const auto for_both = static_cast<std::size_t>(options_.both_s * options_.both_rate);
     const auto start = Clock::now();
     bundles_ = make_bundles(per_round * static_cast<std::size_t>(options_.rounds) + for_both + 50);
