@@ -271,10 +271,6 @@ http::Reply reading_reply() {
   return reply;
 }
 
-}  // namespace
-
-namespace {
-
 // Whether the trial or the bundle of a path such as trial/ID.html is in the store.
 Result<bool> names_stored(schema::Database& database, std::string_view path) {
   const bool is_trial = path.starts_with("trial/");
@@ -295,7 +291,7 @@ http::Reply Service::page(const Call& call) {
   const std::string path = asked == "/" ? "index.html" : asked.substr(1);
   const Result<std::uint64_t> state = readers_->state();
   if (!state) return store_problem(state.error());
-  Result<SitePages::View> view = site_pages_.current(*state);
+  const Result<SitePages::View> view = site_pages_.current(*state);
   if (!view) return store_problem(view.error());
   if (!view->site) return reading_reply();
   // What is asked of the store itself is good for one state of it, everything else for one reading.
