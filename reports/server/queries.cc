@@ -495,6 +495,18 @@ json inbox_document(const schema::InboxEntry& entry) {
 
 }  // namespace
 
+Result<Submission> find_submission(schema::Store& store, const std::string& id) {
+  Submission submission;
+  // The inbox first: what leaves it in between is then in the store. The other way round it would be in neither.
+  Result<std::optional<schema::InboxEntry>> waiting = schema::Inbox(store).find(id);
+  if (!waiting) return std::move(waiting).error();
+  submission.waiting = std::move(*waiting);
+  Result<std::optional<schema::BundleRecord>> taken = store.bundle(id);
+  if (!taken) return std::move(taken).error();
+  submission.taken = std::move(*taken);
+  return submission;
+}
+
 Found submission_document(Reader& reader, const std::string& id, const std::string& public_url,
                           std::string_view receipt_sha256) {
   const auto finished = [&](json document, const std::string& held) {
@@ -502,24 +514,22 @@ Found submission_document(Reader& reader, const std::string& id, const std::stri
     if (!receipt_sha256.empty()) document["yours"] = held == receipt_sha256;
     return std::optional<std::string>(http::safe_json(document));
   };
-  // The inbox first: what leaves it in between is then in the store.
-  const Result<std::optional<schema::InboxEntry>> entry = schema::Inbox(reader.store).find(id);
-  if (!entry) return entry.error();
-  const Result<std::optional<schema::BundleRecord>> bundle = reader.store.bundle(id);
-  if (!bundle) return bundle.error();
-  if (!bundle->has_value()) {
-    if (!entry->has_value()) return std::optional<std::string>();
-    return finished(inbox_document(**entry), (*entry)->receipt_sha256);
+  const Result<Submission> found = find_submission(reader.store, id);
+  if (!found) return found.error();
+  if (!found->taken) {
+    if (!found->waiting) return std::optional<std::string>();
+    return finished(inbox_document(*found->waiting), found->waiting->receipt_sha256);
   }
   const Result<std::int64_t> trials =
       count_of(reader.database, "SELECT count(*) FROM bundle_trial WHERE bundle_id = ?", id);
   if (!trials) return trials.error();
-  json document = bundle_summary(**bundle);
-  document["state"] = (*bundle)->withdrawn_at.empty() ? "taken" : "withdrawn";
+  const schema::BundleRecord& bundle = *found->taken;
+  json document = bundle_summary(bundle);
+  document["state"] = bundle.withdrawn_at.empty() ? "taken" : "withdrawn";
   document["trials"] = *trials;
-  json verdict = embedded((*bundle)->verdict);
+  json verdict = embedded(bundle.verdict);
   document["checks"] = verdict.is_object() && verdict.contains("checks") ? std::move(verdict["checks"]) : json::array();
-  return finished(std::move(document), (*bundle)->receipt_sha256);
+  return finished(std::move(document), bundle.receipt_sha256);
 }
 
 // Output of trials, of probes under their arm, and of quality checks.

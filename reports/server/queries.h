@@ -9,8 +9,18 @@
 
 #include "base/result.h"
 #include "reports/server/readers.h"
+#include "schema/inbox.h"
+#include "schema/store.h"
 
 namespace capbench::server {
+
+// Where a bundle stands. Both may be there: it was taken in between the two looks.
+struct Submission {
+  std::optional<schema::InboxEntry> waiting;  // or refused, or withdrawn before it was looked at
+  std::optional<schema::BundleRecord> taken;
+};
+// One that was acknowledged is found in one place at least, whoever takes it in meanwhile.
+Result<Submission> find_submission(schema::Store& store, const std::string& id);
 
 // A part of a list. `cursor` is what the part before gave as "next"; empty: from the beginning.
 struct Page {

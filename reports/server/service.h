@@ -84,7 +84,8 @@ class Service {
                            Budget::Share room);
   std::optional<http::Reply> known(const std::string& id, std::string_view receipt_sha256);
   http::Reply withdraw(const Call& call);
-  std::optional<http::Reply> withdraw_pending(const Call& call, const std::string& id);
+  // One that nobody has looked at yet.
+  http::Reply withdraw_pending(const Call& call, const schema::InboxEntry& entry);
   http::Reply put_part(const Call& call);
   http::Reply upload_progress(const Call& call);
 

@@ -140,14 +140,14 @@ http::Reply Service::submit_bytes(std::string archive, const std::string& upload
 // What is said of one that the store has, or that waits to be looked at; nothing if there is none.
 std::optional<http::Reply> Service::known(const std::string& id, std::string_view receipt_sha256) {
   const Readers::Lease reader = readers_->lend();
-  const Result<std::optional<schema::BundleRecord>> record = reader->store.bundle(id);
-  if (!record) return store_problem(record.error());
+  const Result<Submission> found = find_submission(reader->store, id);
+  if (!found) return store_problem(found.error());
   json said{{"id", id}, {"known", true}, {"url", options_.public_url + "/api/v1/submissions/" + id}};
   const auto add_yours = [&](const std::string& held) {
     if (!receipt_sha256.empty()) said["yours"] = held == receipt_sha256;
   };
-  if (record->has_value()) {
-    const schema::BundleRecord& held = **record;
+  if (found->taken) {
+    const schema::BundleRecord& held = *found->taken;
     if (!held.withdrawn_at.empty()) return http::problem(409, was_withdrawn(id));
     said["state"] = "taken";
     said["tier"] = held.tier;
@@ -155,12 +155,10 @@ std::optional<http::Reply> Service::known(const std::string& id, std::string_vie
     add_yours(held.receipt_sha256);
     return http::json_reply(200, said);
   }
-  const Result<std::optional<schema::InboxEntry>> entry = schema::Inbox(reader->store).find(id);
-  if (!entry) return store_problem(entry.error());
-  if (!entry->has_value() || (*entry)->state == schema::InboxState::kRefused) return std::nullopt;
-  if ((*entry)->state == schema::InboxState::kWithdrawn) return http::problem(409, was_withdrawn(id));
+  if (!found->waiting || found->waiting->state == schema::InboxState::kRefused) return std::nullopt;
+  if (found->waiting->state == schema::InboxState::kWithdrawn) return http::problem(409, was_withdrawn(id));
   said["state"] = "pending";
-  add_yours((*entry)->receipt_sha256);
+  add_yours(found->waiting->receipt_sha256);
   return http::json_reply(200, said);
 }
 
@@ -170,26 +168,25 @@ http::Reply Service::withdraw(const Call& call) {
     return http::problem(404, request_error("the submission", "there is none of that id", "look the id up"));
   };
   if (!is_sha256(id)) return unknown();
-  std::optional<schema::BundleRecord> record;
-  {
+  const Result<Submission> found = [&] {
     const Readers::Lease reader = readers_->lend();
-    Result<std::optional<schema::BundleRecord>> found = reader->store.bundle(id);
-    if (!found) return store_problem(found.error());
-    record = std::move(*found);
+    return find_submission(reader->store, id);
+  }();
+  if (!found) return store_problem(found.error());
+  if (!found->taken) {
+    if (!found->waiting || found->waiting->state == schema::InboxState::kRefused) return unknown();
+    return withdraw_pending(call, *found->waiting);
   }
-  if (!record) {
-    std::optional<http::Reply> reply = withdraw_pending(call, id);
-    return reply ? std::move(*reply) : unknown();
-  }
+  const schema::BundleRecord& record = *found->taken;
   const std::string_view receipt = call.request.head.field(kReceiptField);
   std::string who;
   if (!receipt.empty()) {
-    if (!record->receipt_sha256.empty() && sha256(receipt) == record->receipt_sha256) who = "whoever submitted it";
+    if (!record.receipt_sha256.empty() && sha256(receipt) == record.receipt_sha256) who = "whoever submitted it";
   } else if (!call.request.body.empty()) {
     const Result<std::string> signer = options_.judges.withdrawal_signer(id, call.request.body);
     if (!signer && signer.error().kind == ErrorKind::kMachine) return store_problem(signer.error());
     if (!signer) return http::problem(403, signer.error());
-    if (!record->signer.empty() && *signer == record->signer) who = "its signer";
+    if (!record.signer.empty() && *signer == record.signer) who = "its signer";
   } else {
     return http::problem(401, request_error("the withdrawal", "neither receipt nor signature",
                                             "send the receipt as Capbench-Receipt, or the signature as the body"));
@@ -205,19 +202,11 @@ http::Reply Service::withdraw(const Call& call) {
   if (!excluded) return store_problem(excluded.error());
   verifier_->compare_later(id);
   return http::json_reply(
-      200, {{"id", id}, {"withdrawn", true}, {"already", !record->withdrawn_at.empty()}, {"excluded", *excluded}});
+      200, {{"id", id}, {"withdrawn", true}, {"already", !record.withdrawn_at.empty()}, {"excluded", *excluded}});
 }
 
 // One that nobody has looked at yet: nothing of it is shown anywhere, and nothing will be.
-std::optional<http::Reply> Service::withdraw_pending(const Call& call, const std::string& id) {
-  std::optional<schema::InboxEntry> entry;
-  {
-    const Readers::Lease reader = readers_->lend();
-    Result<std::optional<schema::InboxEntry>> found = schema::Inbox(reader->store).find(id);
-    if (!found) return store_problem(found.error());
-    entry = std::move(*found);
-  }
-  if (!entry || entry->state == schema::InboxState::kRefused) return std::nullopt;
+http::Reply Service::withdraw_pending(const Call& call, const schema::InboxEntry& entry) {
   const auto later = [](std::string cause) {
     http::Reply reply = http::problem(409, request_error("the submission", std::move(cause), "try again in a moment"));
     reply.with("Retry-After", "2");
@@ -225,21 +214,21 @@ std::optional<http::Reply> Service::withdraw_pending(const Call& call, const std
   };
   const std::string_view receipt = call.request.head.field(kReceiptField);
   if (receipt.empty()) return later("has yet to be looked at, its signature too; a receipt withdraws it now");
-  if (entry->receipt_sha256.empty() || sha256(receipt) != entry->receipt_sha256) {
+  if (entry.receipt_sha256.empty() || sha256(receipt) != entry.receipt_sha256) {
     return http::problem(403, request_error("the withdrawal", "that is not the receipt of this submission",
                                             "use what the submission was answered with"));
   }
-  const bool already = entry->state == schema::InboxState::kWithdrawn;
+  const bool already = entry.state == schema::InboxState::kWithdrawn;
   if (!already) {
     const std::string_view why = parameter(call, "why");
     const json outcome{{"why", std::string(why.substr(0, kLongestWhy))}};
     const std::string text = outcome.dump(-1, ' ', false, json::error_handler_t::replace);
     const Result<bool> withdrawn = committer_->write<bool>(
-        [&](schema::Store& store) -> Result<bool> { return schema::Inbox(store).withdraw(id, text); });
+        [&](schema::Store& store) -> Result<bool> { return schema::Inbox(store).withdraw(entry.id, text); });
     if (!withdrawn) return store_problem(withdrawn.error());
     if (!*withdrawn) return later("is being looked at");
   }
-  return http::json_reply(200, {{"id", id}, {"withdrawn", true}, {"already", already}, {"excluded", 0}});
+  return http::json_reply(200, {{"id", entry.id}, {"withdrawn", true}, {"already", already}, {"excluded", 0}});
 }
 
 http::Reply Service::put_part(const Call& call) {
