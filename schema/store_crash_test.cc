@@ -245,7 +245,7 @@ TEST(StoreCrash, AFileThatMayNotGrowIsOneErrorAndLosesNothing) {
   }
   const int status = testing::in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{600'000, 600'000};
+    const rlimit limit{1'200'000, 1'200'000};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
     Result<Store> store = Store::open(path, OpenMode::kCreate);
     if (!store) return 2;
@@ -272,14 +272,14 @@ TEST(StoreCrash, AFullDiskIsOneErrorAndLosesNothing) {
   const int status = testing::in_child([&] {
     // The mount lives in this child's own namespace and goes with it.
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
+        ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=2m") != 0) {
       return 77;
     }
     const fs::path path = folder / "results.db";
     const Setting setting;
     Result<Store> store = Store::open(path, OpenMode::kCreate);
     if (!store || !testing::put(*store, setting)) return 1;
-    if (!replace_file(folder / "filler", std::string(500'000, 'x'))) return 2;
+    if (!replace_file(folder / "filler", std::string(1'000'000, 'x'))) return 2;
     for (std::int64_t block = 0; block < 1000; ++block) {
       const Status put = put_block(*store, setting, block);
       if (put) continue;

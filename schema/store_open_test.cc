@@ -260,8 +260,10 @@ TEST(StoreOpen, SaysWhatIsDamaged) {
   const fs::path path = folder / "results.db";
   make_store(path);
   std::string bytes = *read_file(path);
-  ASSERT_GT(bytes.size(), 3U * 4096U);
-  std::fill(bytes.begin() + 4096, bytes.end(), '\x5A');
+  // Everything behind the first page, whose size stands at bytes 16 and 17 (sqlite.org/fileformat2.html).
+  const std::size_t page = (static_cast<unsigned char>(bytes.at(16)) << 8U) | static_cast<unsigned char>(bytes.at(17));
+  ASSERT_GT(bytes.size(), 3 * page);
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(page), bytes.end(), '\x5A');
   ASSERT_TRUE(replace_file(path, bytes).ok());
   Result<Store> store = Store::open(path, OpenMode::kReadOnly);
   const Error error = store ? store->check_integrity().error() : store.error();

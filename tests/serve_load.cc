@@ -339,7 +339,8 @@ class Bench {
       std::atomic<std::size_t> next = 0;
       const Rate bare = run_clients(bare_.port, options_.clients, options_.round_s, [&](httplib::Client& client) {
         const auto answer = client.Post(kSubmissions, bundles_[next++ % bundles_.size()].archive, kType);
-        if (!answer || answer->status != 201) throw std::runtime_error("the bare server did not answer");
+        if (!answer) throw std::runtime_error("the bare server did not answer: " + httplib::to_string(answer.error()));
+        if (answer->status != 201) throw std::runtime_error(fmt::format("the bare server said {}", answer->status));
         return true;
       });
       print_rate("capbench", ours);

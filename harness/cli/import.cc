@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -96,19 +97,31 @@ bool is_bundle(const std::string& path) {
   return bundle::may_be_bundle({beginning.data(), static_cast<std::size_t>(file.gcount())});
 }
 
-// The exit status.
-int import_one(schema::Store& store, const std::string& path, const imports::ImportOptions& options, Tally& tally) {
-  if (!schema::is_address(path) && is_bundle(path)) {
+enum class PathKind { kFolder, kBundle, kStore, kFile };
+
+PathKind kind_of(const std::string& path) {
+  if (schema::is_address(path)) return PathKind::kStore;
+  std::error_code error;
+  if (fs::is_directory(path, error)) return PathKind::kFolder;
+  if (is_bundle(path)) return PathKind::kBundle;
+  return fs::is_regular_file(path, error) && imports::is_capbench_store(path) ? PathKind::kStore : PathKind::kFile;
+}
+
+// `ahead`: of a file whose reading has begun. The exit status.
+int import_one(schema::Store& store, const std::string& path, const imports::ImportOptions& options, Tally& tally,
+               std::optional<imports::FileAhead> ahead = {}) {
+  const std::string version(runner::kVersion);
+  const PathKind kind = kind_of(path);
+  if (!ahead && kind == PathKind::kBundle) {
     const auto outcome = ingest_file(store, path, "");
     if (!outcome) return fail(outcome.error());
     tally.added += outcome->added;
     tally.known += outcome->known;
     return 0;
   }
-  std::error_code error;
-  auto outcome = schema::is_address(path) || (fs::is_regular_file(path, error) && imports::is_capbench_store(path))
-                     ? imports::merge_store_into(store, path)
-                     : imports::import_file_into(store, path, options, std::string(runner::kVersion));
+  const auto outcome = ahead                      ? imports::import_file_into(store, std::move(*ahead), version)
+                       : kind == PathKind::kStore ? imports::merge_store_into(store, path)
+                                                  : imports::import_file_into(store, path, options, version);
   if (!outcome) return fail(outcome.error());
   tell_outcome(path, *outcome, tally);
   return 0;
@@ -148,15 +161,22 @@ int import_paths(const Options& options) {
   }
   auto path = store_path(options.db, true);
   if (!path) return fail(path.error());
+  std::error_code error;
+  std::optional<imports::FileAhead> ahead;
+  // The first file is read while the store is opened. What can be read only once waits until that has worked.
+  const std::string& first = options.paths.front();
+  if (kind_of(first) == PathKind::kFile && fs::is_regular_file(first, error)) {
+    auto begun = imports::FileAhead::begin(first, import_options);
+    if (begun) ahead = std::move(*begun);
+  }
   auto store = schema::Store::open(*path, schema::OpenMode::kCreate);
   if (!store) return fail(store.error());
   Tally tally;
   int worst = 0;
   for (const std::string& name : options.paths) {
-    std::error_code error;
     // One bad file does not keep the others out.
-    if (!fs::is_directory(name, error)) {
-      worst = std::max(worst, import_one(*store, name, import_options, tally));
+    if (ahead || kind_of(name) != PathKind::kFolder) {
+      worst = std::max(worst, import_one(*store, name, import_options, tally, std::exchange(ahead, std::nullopt)));
       continue;
     }
     auto files = files_below(name);

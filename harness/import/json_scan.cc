@@ -460,6 +460,18 @@ bool decode_string(const JsonValue& value, std::string& out) {
   return repaired;
 }
 
+namespace {
+
+// JSON's grammar has no limit; whoever reads it has. Looked at closely only if it can be: few numbers are this long or
+// have an exponent.
+bool is_out_of_range(std::string_view number) {
+  constexpr std::size_t kAlwaysInRange = 300;  // digits; a double ends at 1.8e308
+  if (number.size() <= kAlwaysInRange && number.find_first_of("eE") == std::string_view::npos) return false;
+  return !parse_number(number);
+}
+
+}  // namespace
+
 bool append_compact(std::string& out, const JsonValue& value) {
   bool repaired = false;
   switch (value.kind) {
@@ -480,6 +492,13 @@ bool append_compact(std::string& out, const JsonValue& value) {
     case JsonKind::kArray:
     case JsonKind::kObject:
       break;
+    case JsonKind::kNumber:
+      if (!is_out_of_range(value.text)) {
+        out.append(value.text);
+        return false;
+      }
+      append_json_string(out, value.text);
+      return true;
     default:
       out.append(value.text);
       return false;

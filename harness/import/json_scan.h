@@ -73,7 +73,8 @@ class ObjectScanner {
 // The value of a string, escapes resolved; wrong escapes of signed bytes are repaired (true then), see text.h.
 bool decode_string(const JsonValue& value, std::string& out);
 
-// Appends a value without white space, its strings valid UTF-8 and repaired (true if one was). Words become null.
+// Appends a value without white space, its strings valid UTF-8 and repaired (true if one was). Words become null, and
+// a number that no double holds the text of it (true as well).
 bool append_compact(std::string& out, const JsonValue& value);
 
 // One JSON number and nothing else.

@@ -356,6 +356,27 @@ TEST(Numbers, AreReadAsPeoplePrintThem) {
   EXPECT_EQ(parse_integer("99999999999999999999"), std::nullopt);
 }
 
+// JSON's grammar allows numbers that no reader of JSON takes; a row's fields are read again by several.
+TEST(Numbers, ThatNoDoubleHoldsAreKeptAsText) {
+  const std::string huge(320, '9');
+  const RowList json = read(row_with(R"("n_depth": 0)", R"("n_depth": 0, "a": 1e999, "b": [-1E400, {"c": )" + huge +
+                                                            R"(}], "d": 1e-999, "e": 1e300)"));
+  ASSERT_THAT(json.rows, SizeIs(1));
+  const nlohmann::json kept = fields(json.rows[0]);
+  EXPECT_EQ(kept["a"], "1e999");
+  EXPECT_EQ(kept["b"][0], "-1E400");
+  EXPECT_EQ(kept["b"][1]["c"], huge);
+  EXPECT_EQ(kept["d"], 0.0);
+  EXPECT_EQ(kept["e"], 1e300);
+  EXPECT_THAT(json.rows[0].flags, Contains("text repaired"));
+  std::string table(kTable);
+  const std::size_t layers = table.find("|  99 |");
+  ASSERT_NE(layers, std::string::npos);
+  const RowList markdown = read(table.replace(layers, 7, "| " + huge + " |"));
+  ASSERT_FALSE(markdown.rows.empty());
+  EXPECT_EQ(fields(markdown.rows[0])["n_gpu_layers"], huge);
+}
+
 TEST(Json, AWrongRowIsPassedOverWithItsWholeLineHoweverItArrives) {
   const std::string text = row_with("m.gguf", "\\u ") + "\n" + std::string(kRow) + "\n";
   for (const std::size_t chunk : {std::size_t{1}, std::size_t{4}, std::size_t{300}, text.size()}) {

@@ -260,7 +260,7 @@ void RowBuilder::text(Field field, std::string_view value) {
   if (typed.kind == JsonKind::kString) {
     append_json_string(fields_, value);
   } else {
-    append_compact(fields_, typed);
+    repaired_ |= append_compact(fields_, typed);
   }
 }
 
@@ -406,7 +406,7 @@ std::string RowBuilder::read_samples(ImportedRow& row) {
       samples.push_back(static_cast<std::int64_t>(ns));
     }
     append_name("samples_ts");
-    append_compact(fields_, *rates);
+    repaired_ |= append_compact(fields_, *rates);
     row.flags.emplace_back("samples from rates");
     return "";
   }

@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "base/digest.h"
 #include "harness/import/store/row_stream.h"
 #include "harness/import/store/rows_to_trials.h"
 #include "harness/import/store/spool.h"
@@ -68,14 +67,46 @@ std::string expected_family(const fs::path& path, const ImportOptions& options) 
   return "llama-bench";
 }
 
-// `name`: of the source.
-Result<Outcome> import_regular_file(schema::Store& store, const fs::path& path, const std::string& name,
-                                    const ImportOptions& options, const std::string& harness_version) {
+}  // namespace
+
+struct FileAhead::State {
+  std::optional<Spool> copy;  // of what can be read only once
+  fs::path given;
+  fs::path path;
+  std::string name;  // of the source
+  std::string family;
+  RowStream rows;
+
+  State(std::optional<Spool> spooled, const fs::path& file, const ImportOptions& options)
+      : copy(std::move(spooled)),
+        given(file),
+        path(copy ? copy->path() : file),
+        name(file.native() == "-" ? "stdin" : file.filename().string()),
+        family(expected_family(path, options)),
+        rows(path, options) {}
+
+  Result<Outcome> put_into(schema::Store& store, const std::string& harness_version);
+};
+
+FileAhead::FileAhead(std::unique_ptr<State> state) : state_(std::move(state)) {}
+FileAhead::FileAhead(FileAhead&&) noexcept = default;
+FileAhead& FileAhead::operator=(FileAhead&&) noexcept = default;
+FileAhead::~FileAhead() = default;
+
+Result<FileAhead> FileAhead::begin(const fs::path& path, const ImportOptions& options) {
+  std::optional<Spool> copy;
+  if (is_read_once(path)) {
+    Result<Spool> spooled = spool(path);
+    if (!spooled) return std::move(spooled).error();
+    copy.emplace(std::move(*spooled));
+  }
+  return FileAhead(std::make_unique<State>(std::move(copy), path, options));
+}
+
+Result<Outcome> FileAhead::State::put_into(schema::Store& store, const std::string& harness_version) {
   // Read twice: the ids of its runs and trials follow from the file's digest, and rows go into the store as they come.
-  // The second digest, of the bytes that are kept, tells when somebody wrote to the file in between. Parsing runs ahead
-  // meanwhile.
-  RowStream rows(path, options);
-  auto digest = sha256_file(path);
+  // The second digest, of the bytes that are kept, tells when somebody wrote to the file in between.
+  auto digest = rows.digest();
   if (!digest) return std::move(digest).error();
   Outcome outcome;
   outcome.sha256 = *digest;
@@ -88,7 +119,6 @@ Result<Outcome> import_regular_file(schema::Store& store, const fs::path& path, 
   std::error_code error;
   schema::SourceRecord source{*digest, "", name, fs::file_size(path, error), {}};
   if (error) return Error{ErrorKind::kUsage, path.string(), "not a file", "give the path of a file"};
-  const std::string family = expected_family(path, options);
   source.kind = family;
   const schema::SuiteRecord suite = imported_suite(family_of(family));
   if (auto status = writer->put_suite(suite); !status) return std::move(status).error();
@@ -118,21 +148,22 @@ Result<Outcome> import_regular_file(schema::Store& store, const fs::path& path, 
   return outcome;
 }
 
-}  // namespace
+Result<Outcome> import_file_into(schema::Store& store, FileAhead file, const std::string& harness_version) {
+  FileAhead::State& state = *file.state_;
+  auto outcome = state.put_into(store, harness_version);
+  if (outcome || !state.copy) return outcome;
+  Error error = std::move(outcome).error();
+  if (error.what == state.path.string()) {
+    error.what = state.given.native() == "-" ? "standard input" : state.given.string();
+  }
+  return error;
+}
 
 Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, const ImportOptions& options,
                                  const std::string& harness_version) {
-  if (!is_read_once(path)) {
-    return import_regular_file(store, path, path.filename().string(), options, harness_version);
-  }
-  const auto copy = spool(path);
-  if (!copy) return copy.error();
-  const std::string name = path.native() == "-" ? "stdin" : path.filename().string();
-  auto outcome = import_regular_file(store, copy->path(), name, options, harness_version);
-  if (outcome) return outcome;
-  Error error = std::move(outcome).error();
-  if (error.what == copy->path().string()) error.what = path.native() == "-" ? "standard input" : path.string();
-  return error;
+  Result<FileAhead> file = FileAhead::begin(path, options);
+  if (!file) return std::move(file).error();
+  return import_file_into(store, std::move(*file), harness_version);
 }
 
 bool is_capbench_store(const fs::path& path) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,25 @@ struct Outcome {
 
 inline constexpr std::size_t kMostShown = 100;
 
-// One file, its bytes kept with it (databases: not). `harness_version` goes into the runs. "-" is standard input, which
-// is copied to a temporary file first, as a pipe is.
+// A file whose reading begins before it is its turn, or before there is a store that it can go into. Going away ends
+// the reading.
+class FileAhead {
+ public:
+  // "-" is standard input, which is copied to a temporary file first, as a pipe is.
+  static Result<FileAhead> begin(const std::filesystem::path& path, const ImportOptions& options);
+  FileAhead(FileAhead&&) noexcept;
+  FileAhead& operator=(FileAhead&&) noexcept;
+  ~FileAhead();
+
+ private:
+  friend Result<Outcome> import_file_into(schema::Store& store, FileAhead file, const std::string& harness_version);
+  struct State;
+  explicit FileAhead(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// One file, its bytes kept with it (databases: not). `harness_version` goes into the runs.
+Result<Outcome> import_file_into(schema::Store& store, FileAhead file, const std::string& harness_version);
 Result<Outcome> import_file_into(schema::Store& store, const std::filesystem::path& path, const ImportOptions& options,
                                  const std::string& harness_version);
 

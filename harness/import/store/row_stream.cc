@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/digest.h"
 #include "harness/import/store/channel.h"
 
 namespace capbench::imports {
@@ -103,8 +104,10 @@ struct RowStream::State {
   // Each is written by its thread and read when that has ended.
   Result<ImportedFile> file = ImportedFile();
   Status packed;
+  Result<std::string> digest = std::string();
   std::thread reader;
   std::thread packer;
+  std::thread digester;
 
   void read(const std::filesystem::path& path, ImportOptions options) {
     Parts bytes(parts, spare_parts);
@@ -137,11 +140,14 @@ struct RowStream::State {
   void join() {
     if (reader.joinable()) reader.join();
     if (packer.joinable()) packer.join();
+    if (digester.joinable()) digester.join();
   }
 };
 
 RowStream::RowStream(const std::filesystem::path& path, const ImportOptions& options)
     : state_(std::make_unique<State>()) {
+  // First, since everything that is put waits for it.
+  state_->digester = std::thread([state = state_.get(), path] { state->digest = sha256_file(path); });
   state_->packer = std::thread([state = state_.get()] { state->pack(); });
   state_->reader = std::thread([state = state_.get(), path, options] { state->read(path, options); });
 }
@@ -150,6 +156,11 @@ RowStream::~RowStream() {
   state_->batches.abandon();
   state_->parts.abandon();
   state_->join();
+}
+
+Result<std::string> RowStream::digest() {
+  state_->digester.join();
+  return std::move(state_->digest);
 }
 
 std::optional<RowBatch> RowStream::next() {

@@ -1,11 +1,12 @@
-// A file read and parsed in one thread and its bytes packed in a second, while a third puts what they find into a
-// store.
+// A file read and parsed in one thread, its bytes packed in a second and its digest taken in a third, while a fourth
+// puts what they find into a store.
 #ifndef CAPBENCH_HARNESS_IMPORT_STORE_ROW_STREAM_H_
 #define CAPBENCH_HARNESS_IMPORT_STORE_ROW_STREAM_H_
 
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -33,6 +34,8 @@ class RowStream {
   RowStream& operator=(const RowStream&) = delete;
   ~RowStream();
 
+  // Of the file's bytes, read for it alone; waits for it. Once.
+  Result<std::string> digest();
   // Waits for the next ones; nothing at the end of the file or at an error.
   std::optional<RowBatch> next();
   // Rows that are done with, to be filled again: a page of memory costs more than the row that is written to it.
