@@ -144,8 +144,8 @@ Result<Connection> Connection::open_for_writing(const fs::path& path, std::chron
     return std::move(status).error();
   }
   if (is_new) {
-    // A row of results, its settings and its samples as text, is half a kilobyte and more: twice SQLite's own page makes
-    // an import a tenth cheaper, and larger ones gain nothing on top.
+    // A row of results, its settings and its samples as text, is half a kilobyte and more: twice SQLite's own page
+    // makes an import a tenth cheaper, and larger ones gain nothing on top.
     if (Status status = database.exec("PRAGMA page_size = 8192"); !status) return std::move(status).error();
   }
   if (*content != Content::kCurrent) {
