@@ -1,12 +1,16 @@
 #include "schema/compare.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/utf8.h"
 #include "schema/canonical.h"
+#include "schema/text_array.h"
 
 namespace capbench::schema {
 namespace {
@@ -121,38 +125,69 @@ std::string numbers_of(std::string_view figures) {
   return numbers.dump();
 }
 
-// The trial that is in `trial`'s place in its run; empty if none is.
-Result<std::string> trial_in_place(Database& database, const TrialRecord& trial) {
+struct Place {
+  bool is_known = false;  // the trial is in the store
+  std::string taken_by;   // the trial that is in its place in its run, itself or another; empty: none is
+};
+
+Result<Place> place_of(Database& database, const TrialRecord& trial) {
   Result<Statement> place = database.prepare(
-      "SELECT id FROM trial WHERE run_id = ? AND arm = ? AND workload = ? AND model = ? AND block = ? AND attempt = ?");
+      "SELECT (SELECT 1 FROM trial WHERE id = ?1), (SELECT id FROM trial WHERE run_id = ?2 AND arm = ?3 AND "
+      "workload = ?4 AND model = ?5 AND block = ?6 AND attempt = ?7)");
   if (!place) return place.error();
-  place->bind(trial.run_id).bind(trial.arm).bind(trial.workload).bind(trial.model);
-  const Result<bool> taken = place->bind(trial.block).bind(trial.attempt).step();
-  if (!taken) return taken.error();
-  return *taken ? place->text(0) : std::string();
+  place->bind(trial.id).bind(trial.run_id).bind(trial.arm).bind(trial.workload).bind(trial.model);
+  const Result<bool> row = place->bind(trial.block).bind(trial.attempt).step();
+  if (!row) return row.error();
+  return Place{!place->is_null(0), place->text(1)};
+}
+
+// Of those artifacts of the closure that are in the store: their sizes, by digest.
+Result<std::map<std::string, std::uint64_t>> sizes_of(Database& database, const ClosureRecord& closure) {
+  const bool one_by_one = database.backend() == Backend::kSqlite;
+  Result<Statement> query = database.prepare(
+      database.either("SELECT sha256, size FROM artifact WHERE sha256 = ?1",
+                      "SELECT sha256, size FROM artifact WHERE sha256 = ANY (CAST(CAST(?1 AS text) AS text[]))"));
+  if (!query) return query.error();
+  std::map<std::string, std::uint64_t> sizes;
+  const auto take_rows = [&]() -> Status {
+    for (;;) {
+      const Result<bool> row = query->step();
+      if (!row) return row.error();
+      if (!*row) return {};
+      sizes.emplace(query->text(0), static_cast<std::uint64_t>(query->integer(1)));
+    }
+  };
+  TextArray digests;
+  for (const ClosureMember& member : closure.members) {
+    digests.add(member.artifact.sha256);
+    if (!one_by_one) continue;
+    query->bind(member.artifact.sha256);
+    if (Status status = take_rows(); !status) return std::move(status).error();
+  }
+  if (!one_by_one) {
+    query->bind(std::move(digests).finish());
+    if (Status status = take_rows(); !status) return std::move(status).error();
+  }
+  return sizes;
 }
 
 }  // namespace
 
 Result<Standing> standing_of(Database& database, const TrialRecord& trial) {
-  Result<Statement> held = database.prepare("SELECT 1 FROM trial WHERE id = ?");
-  if (!held) return held.error();
-  const Result<bool> known = held->bind(trial.id).step();
-  if (!known) return known.error();
+  const Result<Place> place = place_of(database, trial);
+  if (!place) return place.error();
   Standing standing;
-  standing.known = *known;
+  standing.known = place->is_known;
   if (standing.known) {
     Result<std::string> difference = trial_difference(database, trial);
     if (!difference) return std::move(difference).error();
     standing.conflict = std::move(*difference);
     return standing;
   }
-  const Result<std::string> other = trial_in_place(database, trial);
-  if (!other) return other.error();
-  if (!other->empty()) {
+  if (!place->taken_by.empty()) {
     standing.conflict = "its place (" + in_quotes(trial.arm) + ", " + in_quotes(trial.workload) + ", " +
                         in_quotes(trial.model) + ", block " + std::to_string(trial.block) + ", attempt " +
-                        std::to_string(trial.attempt) + ") holds another trial, " + other->substr(0, 12);
+                        std::to_string(trial.attempt) + ") holds another trial, " + place->taken_by.substr(0, 12);
   }
   return standing;
 }
@@ -179,18 +214,14 @@ Result<Standing> standing_of(Database& database, const ClosureRecord& closure) {
   if (!known) return known.error();
   Standing standing;
   standing.known = *known;
-  Result<Statement> size = database.prepare("SELECT size FROM artifact WHERE sha256 = ?");
-  if (!size) return size.error();
+  const auto sizes = sizes_of(database, closure);
+  if (!sizes) return sizes.error();
   for (const ClosureMember& member : closure.members) {
-    const Result<bool> row = size->bind(member.artifact.sha256).step();
-    if (!row) return row.error();
-    if (!*row) continue;
-    const auto bytes = static_cast<std::uint64_t>(size->integer(0));
-    if (Status status = size->run(); !status) return std::move(status).error();  // ends the query
-    if (bytes == member.artifact.size) continue;
+    const auto held_size = sizes->find(member.artifact.sha256);
+    if (held_size == sizes->end() || held_size->second == member.artifact.size) continue;
     standing.conflict = "its " + in_quotes(member.artifact.name) + " (" + member.artifact.sha256.substr(0, 12) +
                         ") has " + std::to_string(member.artifact.size) + " bytes, in the store " +
-                        std::to_string(bytes);
+                        std::to_string(held_size->second);
     break;
   }
   return standing;

@@ -135,6 +135,20 @@ Status ImportWriter::put_quality(const QualityRecord& check, std::string_view ra
   return insert_quality(state_->database, check, *prepared);
 }
 
+Status ImportWriter::put_new(const TrialRecord& trial) {
+  if (Status status = check_trial(trial); !status) return status;
+  const auto named = [](const std::string& sha256) { return Raw{sha256, "", 0}; };
+  const PreparedTrial put{named(trial.stdout_sha256), named(trial.stderr_sha256), named(trial.probe_sha256)};
+  if (Status status = insert_new_trial(state_->database, trial, put); !status) return status;
+  ++state_->counts.added;
+  return {};
+}
+
+Status ImportWriter::put_new(const QualityRecord& check) {
+  return insert_new_quality(state_->database, check,
+                            {Raw{check.stdout_sha256, "", 0}, Raw{check.stderr_sha256, "", 0}});
+}
+
 Status ImportWriter::put_triage(const TriageRecord& decision) {
   return insert_triage(state_->database, decision);
 }

@@ -63,6 +63,10 @@ class ImportWriter {
   Status put_trial(const TrialRecord& trial, std::string_view raw_stdout = {}, std::string_view raw_stderr = {},
                    std::string_view raw_probe = {});
   Status put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr);
+  // One that standing() does not know, and whose run, suite, environment, closure, source and raw output were put: none
+  // of that is asked for again, and the engine's own words say if it is not so.
+  Status put_new(const TrialRecord& trial);
+  Status put_new(const QualityRecord& check);
   Status put_triage(const TriageRecord& decision);
 
   // Asked before putting what comes from elsewhere. Of a trial only what is never redacted is compared.

@@ -1,6 +1,9 @@
 #include "schema/insert.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -71,7 +74,8 @@ Error fields_are_no_json(const TrialRecord& trial, const std::string& test) {
   return refuse("trial", trial.id, "the fields of " + test + " are not JSON", "store only whole rows");
 }
 
-// What no trial may hold, whatever the tables would take.
+}  // namespace
+
 Status check_trial(const TrialRecord& trial) {
   if (trial.id.empty()) return refuse("trial", "", "has no id", "name it with trial_id()");
   for (const ResultRecord& result : trial.results) {
@@ -93,8 +97,6 @@ Status check_trial(const TrialRecord& trial) {
   }
   return {};
 }
-
-}  // namespace
 
 Status insert_raw(Database& database, const Raw& raw) {
   if (raw.frame.empty()) return {};
@@ -416,41 +418,78 @@ Status insert_run(Database& database, const RunRecord& run) {
   return {};
 }
 
-Result<Raw> prepare_raw(Database& database, std::string_view owner, std::string_view stream, const std::string& digest,
-                        std::string_view bytes) {
-  Raw raw;
-  raw.size = bytes.size();
-  if (bytes.empty() && digest.empty()) return raw;
-  const bool given = !bytes.empty() || digest.empty();  // no bytes may be those of the digest, or not passed
-  raw.sha256 = given ? sha256(bytes) : digest;
-  if (!digest.empty() && digest != raw.sha256) {
-    return refuse(owner, "", "its " + std::string(stream) + " is not what its digest says",
+namespace {
+
+// One stream of raw output, as it was given.
+struct Stream {
+  std::string_view name;
+  const std::string& digest;
+  std::string_view bytes;
+
+  // No bytes may be those of the digest, or not passed.
+  bool is_given() const { return !bytes.empty() || digest.empty(); }
+};
+
+// Of at most three streams each that the store has the bytes of. One question: over a wire each takes its time.
+template <std::size_t kStreams>
+Result<std::array<bool, kStreams>> held_raw(Database& database, const std::array<Raw, kStreams>& all) {
+  static_assert(kStreams <= 3);
+  std::array<bool, kStreams> held{};
+  if (std::all_of(all.begin(), all.end(), [](const Raw& raw) { return raw.sha256.empty(); })) return held;
+  Result<Statement> query = database.prepare(
+      "SELECT (SELECT 1 FROM blob WHERE sha256 = ?1), (SELECT 1 FROM blob WHERE sha256 = ?2), "
+      "(SELECT 1 FROM blob WHERE sha256 = ?3)");
+  if (!query) return query.error();
+  for (std::size_t i = 0; i < 3; ++i) query->bind(i < kStreams ? std::string_view(all.at(i).sha256) : "");
+  const Result<bool> row = query->step();
+  if (!row) return row.error();
+  for (std::size_t i = 0; i < kStreams; ++i) held.at(i) = !query->is_null(static_cast<int>(i));
+  return held;
+}
+
+// Checks, digests and compresses what the store does not have. `owner` is for the error.
+template <std::size_t kStreams>
+Result<std::array<Raw, kStreams>> prepare_raw(Database& database, std::string_view owner,
+                                              const std::array<Stream, kStreams>& streams) {
+  std::array<Raw, kStreams> all;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    const Stream& stream = streams.at(i);
+    Raw& raw = all.at(i);
+    raw.size = stream.bytes.size();
+    if (stream.bytes.empty() && stream.digest.empty()) continue;
+    raw.sha256 = stream.is_given() ? sha256(stream.bytes) : stream.digest;
+    if (stream.digest.empty() || stream.digest == raw.sha256) continue;
+    return refuse(owner, "", "its " + std::string(stream.name) + " is not what its digest says",
                   "take the digest of the bytes that are stored");
   }
-  const Result<bool> held = exists(database, "SELECT 1 FROM blob WHERE sha256 = ?", raw.sha256);
+  const auto held = held_raw(database, all);
   if (!held) return held.error();
-  if (*held) return raw;
-  if (!given && digest != sha256("")) {
-    return refuse(owner, "", "its " + std::string(stream) + " is missing",
-                  "pass the raw bytes, or no digest if they are withheld");
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    const Stream& stream = streams.at(i);
+    Raw& raw = all.at(i);
+    if (raw.sha256.empty() || held->at(i)) continue;
+    if (!stream.is_given() && stream.digest != sha256("")) {
+      return refuse(owner, "", "its " + std::string(stream.name) + " is missing",
+                    "pass the raw bytes, or no digest if they are withheld");
+    }
+    Result<std::string> frame = compress(stream.bytes);
+    if (!frame) return frame.error();
+    raw.frame = std::move(*frame);
   }
-  Result<std::string> frame = compress(bytes);
-  if (!frame) return frame.error();
-  raw.frame = std::move(*frame);
-  return raw;
+  return all;
 }
+
+}  // namespace
 
 Result<PreparedTrial> prepare_trial(Database& database, const TrialRecord& trial, std::string_view raw_stdout,
                                     std::string_view raw_stderr, std::string_view raw_probe) {
   if (Status status = check_trial(trial); !status) return std::move(status).error();
-  const std::string owner = named("trial", trial.id);
-  Result<Raw> out = prepare_raw(database, owner, "stdout", trial.stdout_sha256, raw_stdout);
-  if (!out) return out.error();
-  Result<Raw> err = prepare_raw(database, owner, "stderr", trial.stderr_sha256, raw_stderr);
-  if (!err) return err.error();
-  Result<Raw> probe = prepare_raw(database, owner, "probe", trial.probe_sha256, raw_probe);
-  if (!probe) return probe.error();
-  return PreparedTrial{std::move(*out), std::move(*err), std::move(*probe)};
+  auto raw = prepare_raw<3>(
+      database, named("trial", trial.id),
+      {Stream{"stdout", trial.stdout_sha256, raw_stdout}, Stream{"stderr", trial.stderr_sha256, raw_stderr},
+       Stream{"probe", trial.probe_sha256, raw_probe}});
+  if (!raw) return std::move(raw).error();
+  return PreparedTrial{std::move((*raw)[0]), std::move((*raw)[1]), std::move((*raw)[2])};
 }
 
 Result<bool> holds_trial(Database& database, std::string_view id) {
@@ -463,6 +502,10 @@ Result<bool> holds_run(Database& database, std::string_view id) {
 
 Status insert_trial(Database& database, const TrialRecord& trial, const PreparedTrial& prepared) {
   if (Status status = check_references(database, trial); !status) return status;
+  return insert_new_trial(database, trial, prepared);
+}
+
+Status insert_new_trial(Database& database, const TrialRecord& trial, const PreparedTrial& prepared) {
   for (const Raw* raw : {&prepared.out, &prepared.err, &prepared.probe}) {
     if (Status status = insert_raw(database, *raw); !status) return status;
   }
@@ -476,11 +519,11 @@ Result<PreparedQuality> prepare_quality(Database& database, const QualityRecord&
                                         std::string_view raw_stderr) {
   const std::string owner = "quality check of " + check.arm;
   if (!nlohmann::json::accept(check.figures)) return refuse(owner, "", "its figures are not JSON", "store {} for none");
-  Result<Raw> out = prepare_raw(database, owner, "stdout", check.stdout_sha256, raw_stdout);
-  if (!out) return out.error();
-  Result<Raw> err = prepare_raw(database, owner, "stderr", check.stderr_sha256, raw_stderr);
-  if (!err) return err.error();
-  return PreparedQuality{std::move(*out), std::move(*err)};
+  auto raw = prepare_raw<2>(
+      database, owner,
+      {Stream{"stdout", check.stdout_sha256, raw_stdout}, Stream{"stderr", check.stderr_sha256, raw_stderr}});
+  if (!raw) return std::move(raw).error();
+  return PreparedQuality{std::move((*raw)[0]), std::move((*raw)[1])};
 }
 
 Status insert_quality(Database& database, const QualityRecord& check, const PreparedQuality& prepared) {
@@ -489,9 +532,6 @@ Status insert_quality(Database& database, const QualityRecord& check, const Prep
   if (!*run)
     return refuse("quality check", check.arm, "its " + named("run", check.run_id) + " is not in the store",
                   "put the run first");
-  for (const Raw* raw : {&prepared.out, &prepared.err}) {
-    if (Status status = insert_raw(database, *raw); !status) return status;
-  }
   Result<Statement> held = database.prepare(
       "SELECT status, figures FROM quality_check WHERE run_id = ? AND arm = ? AND model = ? AND kind = ? AND attempt = "
       "?");
@@ -502,6 +542,13 @@ Status insert_quality(Database& database, const QualityRecord& check, const Prep
   if (*row) {
     const bool equal = held->bytes(0) == check.status && held->bytes(1) == check.figures;
     return equal ? Status() : two_under_one_id("quality check of", check.arm);
+  }
+  return insert_new_quality(database, check, prepared);
+}
+
+Status insert_new_quality(Database& database, const QualityRecord& check, const PreparedQuality& prepared) {
+  for (const Raw* raw : {&prepared.out, &prepared.err}) {
+    if (Status status = insert_raw(database, *raw); !status) return status;
   }
   Result<Statement> insert = database.prepare(
       "INSERT INTO quality_check (run_id, arm, model, kind, attempt, status, reason, figures, argv, stdout_sha256, "

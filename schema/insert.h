@@ -26,10 +26,8 @@ using Raw = PackedRaw;
 // Nothing if there is no frame, or the store has those bytes.
 Status insert_raw(Database& database, const Raw& raw);
 
-// Checks, digests and compresses; writes nothing, so it can happen before the lock is taken. `owner` and `stream` are
-// for the error.
-Result<Raw> prepare_raw(Database& database, std::string_view owner, std::string_view stream, const std::string& digest,
-                        std::string_view bytes);
+// What no trial may hold, whatever the tables would take.
+Status check_trial(const TrialRecord& trial);
 
 struct PreparedTrial {
   Raw out;
@@ -37,13 +35,16 @@ struct PreparedTrial {
   Raw probe;
 };
 
-// Everything that is slow or can be refused without the lock.
+// Everything that is slow or can be refused without the lock: checks, digests and compresses, and writes nothing.
 Result<PreparedTrial> prepare_trial(Database& database, const TrialRecord& trial, std::string_view raw_stdout,
                                     std::string_view raw_stderr, std::string_view raw_probe);
 Result<bool> holds_trial(Database& database, std::string_view id);
 Result<bool> holds_run(Database& database, std::string_view id);
 // With raw output, results, capabilities and flags. The trial is not there yet.
 Status insert_trial(Database& database, const TrialRecord& trial, const PreparedTrial& prepared);
+// The same where it is known that its place is free and that all it refers to is there: over a wire each question takes
+// its time.
+Status insert_new_trial(Database& database, const TrialRecord& trial, const PreparedTrial& prepared);
 
 struct PreparedQuality {
   Raw out;
@@ -52,6 +53,7 @@ struct PreparedQuality {
 Result<PreparedQuality> prepare_quality(Database& database, const QualityRecord& check, std::string_view raw_stdout,
                                         std::string_view raw_stderr);
 Status insert_quality(Database& database, const QualityRecord& check, const PreparedQuality& prepared);
+Status insert_new_quality(Database& database, const QualityRecord& check, const PreparedQuality& prepared);  // likewise
 
 // Whether it is new.
 Result<bool> insert_source(Database& database, const SourceRecord& source);

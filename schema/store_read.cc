@@ -1,4 +1,6 @@
 // Store, the reading half.
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -8,6 +10,7 @@
 #include "base/digest.h"
 #include "schema/blob.h"
 #include "schema/store_state.h"
+#include "schema/text_array.h"
 
 namespace capbench::schema {
 namespace {
@@ -135,32 +138,41 @@ template <class Take>
 Status each_row(Database& database, const std::string& table, const std::string& columns, const Where& where,
                 const Index& index, std::vector<TrialView>& views, const Take& take) {
   const std::string select = "SELECT x.trial_id, " + columns + " FROM ";
-  // SQLite would look at every row of the table, or at every trial. One question for each trial is cheap there.
-  if (database.backend() == Backend::kSqlite && !where.values.empty()) {
-    Result<Statement> rows = database.prepare(select + table + " AS x WHERE x.trial_id = ? ORDER BY x.ordinal");
-    if (!rows) return rows.error();
-    for (TrialView& view : views) {
-      rows->bind(std::string_view(view.trial.id));
-      for (;;) {
-        const Result<bool> row = rows->step();
-        if (!row) return row.error();
-        if (!*row) break;
-        if (Status status = take(*rows, view.trial); !status) return status;
-      }
+  const auto take_rows = [&](Statement& rows) -> Status {
+    for (;;) {
+      const Result<bool> row = rows.step();
+      if (!row) return row.error();
+      if (!*row) return {};
+      const auto found = index.find(rows.text(0));
+      if (found == index.end()) continue;
+      if (Status status = take(rows, views[found->second].trial); !status) return status;
     }
-    return {};
+  };
+  if (where.values.empty()) {
+    Result<Statement> rows = prepare(database, select + "trial AS t JOIN " + table + " AS x ON x.trial_id = t.id",
+                                     where, " ORDER BY x.trial_id, x.ordinal");
+    return rows ? take_rows(*rows) : std::move(rows).error();
   }
-  Result<Statement> rows = prepare(database, select + "trial AS t JOIN " + table + " AS x ON x.trial_id = t.id", where,
-                                   " ORDER BY x.trial_id, x.ordinal");
+  // Either engine would look at every row of the table, or at every trial: SQLite always, PostgreSQL while it has not
+  // counted its rows yet. So they are asked for by trial, over a wire many at once.
+  const bool one_by_one = database.backend() == Backend::kSqlite;
+  Result<Statement> rows = database.prepare(select + table + " AS x WHERE x.trial_id " +
+                                            (one_by_one ? "= ?1" : "= ANY (CAST(CAST(?1 AS text) AS text[]))") +
+                                            " ORDER BY " + (one_by_one ? "x.ordinal" : "x.trial_id, x.ordinal"));
   if (!rows) return rows.error();
-  for (;;) {
-    const Result<bool> row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return {};
-    const auto found = index.find(rows->text(0));
-    if (found == index.end()) continue;
-    if (Status status = take(*rows, views[found->second].trial); !status) return status;
+  const std::size_t at_once = one_by_one ? 1 : 500;
+  for (std::size_t begin = 0; begin < views.size(); begin += at_once) {
+    const std::size_t end = std::min(begin + at_once, views.size());
+    if (one_by_one) {
+      rows->bind(std::string_view(views[begin].trial.id));
+    } else {
+      TextArray ids;
+      for (std::size_t i = begin; i < end; ++i) ids.add(views[i].trial.id);
+      rows->bind(std::move(ids).finish());
+    }
+    if (Status status = take_rows(*rows); !status) return status;
   }
+  return {};
 }
 
 // What a measured and a stated result have in common, and where the rest of each begins.

@@ -5,6 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <condition_variable>
@@ -25,6 +26,7 @@
 #include "reports/server/embedded.h"
 #include "reports/server/http/head.h"
 #include "reports/server/testing/bundles.h"
+#include "schema/database.h"
 #include "schema/inbox.h"
 
 namespace capbench::server {
@@ -430,6 +432,34 @@ TEST_F(InboxTest, APendingOneCanBeWithdrawn) {
   decided(numbered(2).id);
   EXPECT_EQ(get(path)["state"], "withdrawn");
   EXPECT_EQ(get("/api/v1/bundles?withdrawn=true")["items"].size(), 1U);
+}
+
+// A full disk, or a PostgreSQL that is away: what is acknowledged waits, and so does whoever looks at it.
+TEST_F(ServiceTest, AStoreThatTakesNothingIsNotAskedWithoutEnd) {
+  std::atomic<int> judged = 0;
+  options_.judges.judge = [&](const bundle::Opened&) -> Result<Judgement> {
+    ++judged;
+    return Judgement{"", "self-reported", "{\"checks\":[]}", false, {}};
+  };
+  options_.verify_wait = std::chrono::milliseconds(0);
+  options_.verify_grace = std::chrono::milliseconds(0);
+  service();
+  auto database = schema::Database::open(options_.db, schema::Database::Access::kWrite, std::chrono::seconds(1));
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(database->exec("ALTER TABLE bundle_trial RENAME TO elsewhere").ok());
+  for (std::uint64_t n = 0; n < 5; ++n) EXPECT_EQ(submit(numbered(n)).status, 201);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'200));
+  EXPECT_GE(judged, 1);
+  EXPECT_LE(judged, 20);  // all of them once, and again after half a second
+  EXPECT_EQ(get("/api/v1/submissions/" + numbered(4).id)["state"], "pending");
+  ASSERT_TRUE(database->exec("ALTER TABLE elsewhere RENAME TO bundle_trial").ok());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (std::uint64_t n = 0; n < 5; ++n) {
+    while (get("/api/v1/submissions/" + numbered(n).id)["state"] != "taken") {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
 }
 
 TEST_F(InboxTest, AReceiptOfTheClientsOwnIsNotLost) {

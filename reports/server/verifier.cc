@@ -23,9 +23,10 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kOpeningPatience{10};
-constexpr seconds kLookAround{10};        // how often an idle one looks for what others left
-constexpr seconds kLeftBehind{60};        // since when that lies there
-constexpr milliseconds kPause{500};       // when the machine cannot do it now
+constexpr seconds kLookAround{10};   // how often an idle one looks for what others left
+constexpr seconds kLeftBehind{60};   // since when that lies there
+constexpr milliseconds kPause{500};  // when the machine cannot do it now; twice as long each time
+constexpr seconds kLongestPause{30};
 constexpr std::size_t kMostLeft = 1000;   // of what others left, at a time
 constexpr std::size_t kMostWriting = 16;  // decisions on their way to the disk
 
@@ -138,11 +139,12 @@ void Verifier::look_for_more(seconds age) {
 bool Verifier::next(Item& item, std::string& to_compare) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto ready = [this] {
-      return (!queue_.empty() || !to_compare_.empty()) && writing_ < kMostWriting && steady_clock::now() >= begins_at();
+    const auto begins = [this] { return std::max(begins_at(), paused_until_); };
+    const auto ready = [&] {
+      return (!queue_.empty() || !to_compare_.empty()) && writing_ < kMostWriting && steady_clock::now() >= begins();
     };
     const auto now = steady_clock::now();
-    const auto until = begins_at() > now ? begins_at() : now + kLookAround;
+    const auto until = begins() > now ? begins() : now + kLookAround;
     const bool some = changed_.wait_until(lock, until, [&] { return stopping_ || ready(); });
     if (stopping_ && (queue_.empty() || steady_clock::now() >= deadline_)) return false;
     if (ready()) break;
@@ -175,7 +177,6 @@ void Verifier::work() {
     if (!to_compare.empty()) {
       compare(to_compare);
     } else if (!look_at_safely(item)) {
-      std::this_thread::sleep_for(kPause);
       again(std::move(item));
     }
     const std::lock_guard lock(mutex_);
@@ -205,6 +206,11 @@ void Verifier::again(Item item) {
   item.opened = nullptr;
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(item));
+  // Those that were on their way to the disk together fail together: that is one failure.
+  const auto now = steady_clock::now();
+  if (now < paused_until_) return;
+  pause_ = std::clamp(2 * pause_, kPause, milliseconds(kLongestPause));
+  paused_until_ = now + pause_;
 }
 
 Verifier::Opening Verifier::open(const Item& item) {
@@ -401,6 +407,7 @@ void Verifier::decided(const Item& item, Decision decision) {
   metrics_.count_submission(decision.outcome);
   dropped(item);
   const std::lock_guard lock(mutex_);
+  pause_ = milliseconds(0);
   if (decision.status == 201 && !decision.signer.empty() && options_.judges.reproduced) to_compare_.push_back(item.id);
   if (const auto found = awaited_.find(item.id); found != awaited_.end()) found->second.decision = std::move(decision);
   changed_.notify_all();

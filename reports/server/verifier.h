@@ -107,7 +107,7 @@ class Verifier {
   void compare(const std::string& id);
   void decided(const Item& item, Decision decision);
   void dropped(const Item& item);
-  void again(Item item);
+  void again(Item item);  // later: it could not be looked at, or not written
   void log(const std::string& line) const;
 
   const Options& options_;
@@ -123,9 +123,11 @@ class Verifier {
   std::unordered_set<std::string> known_;   // queued, or being looked at
   std::map<std::string, Waiting> awaited_;  // by id
   std::chrono::steady_clock::time_point last_added_;
-  bool in_burst_ = false;    // the last one came soon after the one before
-  std::size_t busy_ = 0;     // threads that look at something
-  std::size_t writing_ = 0;  // decisions that are on their way to the disk
+  std::chrono::steady_clock::time_point paused_until_;  // nothing is looked at before
+  std::chrono::milliseconds pause_{0};                  // the last one, if nothing has worked since
+  bool in_burst_ = false;                               // the last one came soon after the one before
+  std::size_t busy_ = 0;                                // threads that look at something
+  std::size_t writing_ = 0;                             // decisions that are on their way to the disk
   bool stopping_ = false;
   std::chrono::steady_clock::time_point deadline_;
   std::atomic<std::uint64_t> pending_ = 0;

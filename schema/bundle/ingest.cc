@@ -69,7 +69,11 @@ class Ingest {
       if (Status status = compare(closure, closure_member(closure)); !status) return status;
     }
     for (const schema::QualityRecord& check : bundle_.quality) {
-      if (Status status = compare(check, quality_member(check)); !status) return status;
+      if (conflict_) break;
+      const auto standing = writer_.standing(check);
+      if (!standing) return standing.error();
+      if (!standing->conflict.empty()) return conflict(quality_member(check), standing->conflict);
+      if (!standing->known) new_quality_.push_back(&check);
     }
     return {};
   }
@@ -182,21 +186,20 @@ class Ingest {
     record.stdout_sha256 = digest_of(trial.stdout_sha256);
     record.stderr_sha256 = digest_of(trial.stderr_sha256);
     record.probe_sha256 = digest_of(trial.probe_sha256);
-    return writer_.put_trial(record);
+    return writer_.put_new(record);
   }
 
   Status put_quality() {
-    for (const schema::QualityRecord& check : bundle_.quality) {
-      const auto standing = writer_.standing(check);
-      if (!standing) return standing.error();
-      if (standing->known || !new_runs_.contains(check.run_id)) continue;
+    for (const schema::QualityRecord* given : new_quality_) {
+      const schema::QualityRecord& check = *given;
+      if (!new_runs_.contains(check.run_id)) continue;
       for (const std::string& digest : {check.stdout_sha256, check.stderr_sha256}) {
         if (Status status = put_raw(digest); !status) return status;
       }
       schema::QualityRecord record = check;
       record.stdout_sha256 = digest_of(check.stdout_sha256);
       record.stderr_sha256 = digest_of(check.stderr_sha256);
-      if (Status status = writer_.put_quality(record, {}, {}); !status) return status;
+      if (Status status = writer_.put_new(record); !status) return status;
     }
     return {};
   }
@@ -205,6 +208,7 @@ class Ingest {
   const Bundle& bundle_;
   const std::vector<schema::PackedRaw>& packed_;
   std::vector<const schema::TrialRecord*> new_;
+  std::vector<const schema::QualityRecord*> new_quality_;
   std::vector<std::string> linked_;                // trials whose origin is this bundle or another
   std::unordered_set<std::string_view> new_runs_;  // that got a trial
   std::optional<Error> conflict_;
