@@ -72,11 +72,105 @@ struct Read {
   double median_ts = 0;
 };
 
+// Results in numbers of texts of its own: they are read beside the trials, by another thread, before it is known which
+// trials count.
+class Results {
+ public:
+  void add_settings(std::int64_t id, std::string_view fields) { printed_.emplace(id, fields); }
+
+  void add(const schema::ResultRow& row) {
+    if (!(row.median_ts > 0)) return;
+    const std::optional<Digest> trial = digest_bytes(row.trial_id);
+    if (!trial) return;
+    Read read;
+    read.first_sample = static_cast<std::uint32_t>(samples_.size());
+    if (!add_speeds(row.samples_ns, row.tokens, samples_) || samples_.size() == read.first_sample) {
+      samples_.resize(read.first_sample);
+      return;
+    }
+    read.n_samples = static_cast<std::uint32_t>(samples_.size()) - read.first_sample;
+    read.median_ts = median_of(scratch_, std::span(samples_).subspan(read.first_sample));
+    read.ordinal = static_cast<std::int32_t>(row.ordinal);
+    read.test = texts_.add(row.test, tests_[static_cast<std::size_t>(row.ordinal) % tests_.size()]);
+    read.build = texts_.add(row.build, last_build_);
+    read.device = device_of_row(row);
+    trials_.push_back(*trial);
+    read_.push_back(read);
+  }
+
+  // Calls take(read) for those whose launch, by the digest of its trial, `launch_of` names: in numbers of `texts`,
+  // their samples behind those in `samples`.
+  template <class LaunchOf, class Take>
+  void move_to(Texts& texts, std::vector<double>& samples, const LaunchOf& launch_of, const Take& take) {
+    constexpr Texts::Id kUnknown = UINT32_MAX;
+    std::vector<Texts::Id> numbers(texts_.size(), kUnknown);
+    const auto first = static_cast<std::uint32_t>(samples.size());
+    for (std::size_t i = 0; i < read_.size(); ++i) {
+      const std::optional<std::uint32_t> launch = launch_of(trials_[i]);
+      if (!launch) continue;
+      Read read = read_[i];
+      read.launch = *launch;
+      read.first_sample += first;
+      for (Texts::Id* const text : {&read.test, &read.build, &read.device}) {
+        if (numbers[*text] == kUnknown) numbers[*text] = texts.add(texts_[*text]);
+        *text = numbers[*text];
+      }
+      take(read);
+    }
+    if (samples.empty()) {
+      samples = std::move(samples_);
+    } else {
+      samples.insert(samples.end(), samples_.begin(), samples_.end());
+    }
+    *this = Results();
+  }
+
+ private:
+  // It follows from what the application printed before it measured, which many rows share.
+  Texts::Id device_of_row(const schema::ResultRow& row) {
+    const std::array<std::uint32_t, 4> name{texts_.add(row.backends, last_backends_),
+                                            texts_.add(row.cpu_info, last_cpu_), texts_.add(row.gpu_info, last_gpu_),
+                                            static_cast<std::uint32_t>(row.settings)};
+    const bool shared = row.settings != 0;
+    if (shared) {
+      if (name == last_name_) return last_device_;
+      last_name_ = name;
+      if (const auto known = devices_.find(name); known != devices_.end()) return last_device_ = known->second;
+    }
+    schema::ResultRecord result;
+    result.backends = row.backends;
+    result.cpu_info = row.cpu_info;
+    result.gpu_info = row.gpu_info;
+    result.fields = row.fields;
+    if (const auto printed = printed_.find(row.settings); printed != printed_.end() && printed->second.size() > 2) {
+      result.fields = printed->second.substr(0, printed->second.size() - 1) + "," + std::string(row.fields.substr(1));
+    }
+    const Texts::Id device = texts_.add(device_of(result));
+    if (shared) devices_.emplace(name, last_device_ = device);
+    return device;
+  }
+
+  Texts texts_;
+  std::vector<Read> read_;  // without a launch
+  std::vector<Digest> trials_;
+  std::vector<double> samples_;
+  std::vector<double> scratch_;
+  std::unordered_map<std::int64_t, std::string> printed_;
+  std::unordered_map<std::array<std::uint32_t, 4>, Texts::Id, HashIds> devices_;
+  std::array<std::uint32_t, 4> last_name_{};  // of settings that are none at first
+  Texts::Id last_device_ = 0;
+  std::array<Texts::Id, 4> tests_{};  // by order of printing
+  Texts::Id last_build_ = 0;
+  Texts::Id last_backends_ = 0;
+  Texts::Id last_cpu_ = 0;
+  Texts::Id last_gpu_ = 0;
+};
+
 // What decides a setting, as read.
 using Origin = std::array<std::uint32_t, 6>;  // closure, environment, arguments, variables, image, guest
 enum { kClosure, kEnvironment, kArguments, kVariables, kImage, kGuest };
 
-// The files of closures, in numbers of texts of its own: they are read beside the trials, by another thread.
+// The files of closures, most of which are of no trial that counts.
 class Members {
  public:
   void add(const schema::MemberRow& row) {
@@ -146,34 +240,32 @@ class Reading {
 
   Status add(schema::Store& store, std::uint16_t number) {
     store_ = number;
-    printed_.clear();
-    devices_.clear();
     schema::TrialFilter only;
     only.suite = filter_.suite;
     schema::MeasurementSink sink;
-    sink.settings = [this](std::int64_t id, std::string_view fields) -> Status {
-      printed_.emplace(id, fields);
-      return {};
-    };
     sink.trial = [this](const schema::TrialRow& row) -> Status {
       add_trial(row);
       return {};
     };
-    // Which trials count is known when all have been seen.
-    bool begun = false;
-    sink.result = [this, &begun](const schema::ResultRow& row) -> Status {
-      if (!std::exchange(begun, true)) find_latest();
-      add_result(row);
+    Results results;
+    sink.settings = [&results](std::int64_t id, std::string_view fields) -> Status {
+      results.add_settings(id, fields);
       return {};
     };
+    sink.result = [&results](const schema::ResultRow& row) -> Status {
+      results.add(row);
+      return {};
+    };
+    sink.results_beside = true;
     Members members;
     sink.member = [&members](const schema::MemberRow& row) -> Status {
       members.add(row);
       return {};
     };
-    sink.members_beside = true;
     if (Status status = store.scan(only, sink); !status) return status;
-    if (!begun) find_latest();
+    // Which trials count is known when all have been seen.
+    find_latest();
+    take_results(std::move(results));
     resolve_closures(members.move_to(m_.texts, find_wanted()));
     return resolve_environments(store);
   }
@@ -268,64 +360,26 @@ class Reading {
            m_.texts[launch.treatment] != "invalid";
   }
 
-  void add_result(const schema::ResultRow& row) {
-    if (!(row.median_ts > 0)) return;
-    const std::optional<std::uint32_t> place = launch_named(row.trial_id);
-    if (!place) return;
-    const Launch& launch = m_.launches[*place];
-    if (launch.store != store_ || !may_count(launch)) return;
-    Read read;
-    read.first_sample = static_cast<std::uint32_t>(m_.samples.size());
-    if (!add_speeds(row.samples_ns, row.tokens, m_.samples) || m_.samples.size() == read.first_sample) {
-      m_.samples.resize(read.first_sample);
-      return;
-    }
-    read.n_samples = static_cast<std::uint32_t>(m_.samples.size()) - read.first_sample;
-    read.median_ts = median_of(scratch_, std::span(m_.samples).subspan(read.first_sample));
-    read.launch = *place;
-    read.ordinal = static_cast<std::int32_t>(row.ordinal);
-    read.test = m_.texts.add(row.test, tests_[static_cast<std::size_t>(row.ordinal) % tests_.size()]);
-    read.build = m_.texts.add(row.build, last_[21]);
-    read.device = device_of_row(row, launch);
-    read_.push_back(read);
+  void take_results(Results results) {
+    const auto launch_of = [&](const Digest& trial) -> std::optional<std::uint32_t> {
+      const std::optional<std::uint32_t> place = launch_named(trial);
+      if (!place) return std::nullopt;
+      const Launch& launch = m_.launches[*place];
+      if (launch.store != store_ || !may_count(launch)) return std::nullopt;
+      return place;
+    };
+    results.move_to(m_.texts, m_.samples, launch_of, [&](const Read& read) { read_.push_back(read); });
   }
 
   // Results mostly come as their trials did, those of one after another.
-  std::optional<std::uint32_t> launch_named(std::string_view id) {
-    const std::optional<Digest> digest = digest_bytes(id);
-    if (!digest) return std::nullopt;
+  std::optional<std::uint32_t> launch_named(const Digest& digest) {
     for (const std::uint32_t guess : {last_launch_, last_launch_ + 1}) {
-      if (guess < m_.launches.size() && m_.launches[guess].id == *digest) return last_launch_ = guess;
+      if (guess < m_.launches.size() && m_.launches[guess].id == digest) return last_launch_ = guess;
     }
-    const auto is = [&](std::uint32_t place) { return m_.launches[place].id == *digest; };
-    const std::uint32_t found = launch_of_.find(hash_of(*digest), is);
+    const auto is = [&](std::uint32_t place) { return m_.launches[place].id == digest; };
+    const std::uint32_t found = launch_of_.find(hash_of(digest), is);
     if (found == PlaceIndex::kNone) return std::nullopt;
     return last_launch_ = found;
-  }
-
-  // It follows from what the application printed before it measured, which many rows share.
-  Texts::Id device_of_row(const schema::ResultRow& row, const Launch& launch) {
-    const std::uint32_t arguments = origins_[launch.origin][kArguments];
-    const std::array<std::uint32_t, 5> name{
-        m_.texts.add(row.backends, last_[22]), m_.texts.add(row.cpu_info, last_[23]),
-        m_.texts.add(row.gpu_info, last_[24]), static_cast<std::uint32_t>(row.settings),
-        row.settings == 0 ? arguments : 0};
-    // Of what was imported nobody knows the arguments, so that only its fields say.
-    const bool shared = row.settings != 0 || m_.texts[arguments] != "[]";
-    if (shared) {
-      if (const auto known = devices_.find(name); known != devices_.end()) return known->second;
-    }
-    schema::ResultRecord result;
-    result.backends = row.backends;
-    result.cpu_info = row.cpu_info;
-    result.gpu_info = row.gpu_info;
-    result.fields = row.fields;
-    if (const auto printed = printed_.find(row.settings); printed != printed_.end() && printed->second.size() > 2) {
-      result.fields = printed->second.substr(0, printed->second.size() - 1) + "," + std::string(row.fields.substr(1));
-    }
-    const Texts::Id device = m_.texts.add(device_of(result));
-    if (shared) devices_.emplace(name, device);
-    return device;
   }
 
   // Closures of what counts, by number.
@@ -612,8 +666,7 @@ class Reading {
   const MeasurementFilter& filter_;
   Measurements m_;
   std::uint16_t store_ = 0;
-  std::array<Texts::Id, 25> last_{};  // of each column
-  std::vector<double> scratch_;
+  std::array<Texts::Id, 21> last_{};  // of each column
   std::vector<Read> read_;
   PlaceIndex launch_of_;                  // places in m_.launches, by id
   PlaceIndex latest_;                     // places in latest_of_, by place in the plan
@@ -621,9 +674,6 @@ class Reading {
   std::uint32_t latest_done_ = 0;
   PlaceIndex origin_of_;  // places in origins_
   std::vector<Origin> origins_;
-  std::unordered_map<std::int64_t, std::string> printed_;
-  std::unordered_map<std::array<std::uint32_t, 5>, Texts::Id, HashIds> devices_;
-  std::array<Texts::Id, 4> tests_{};  // by order of printing
   std::uint32_t last_launch_ = 0;
   std::unordered_map<Texts::Id, Setting> files_;         // by closure
   std::map<std::pair<Texts::Id, bool>, Setting> facts_;  // by environment and whether a guest ran there

@@ -130,31 +130,38 @@ Status scan_members(Database& database, const MeasurementSink& sink) {
   });
 }
 
-// Reads the files of closures over a connection of its own, while others come over the first.
-class MembersBeside {
+Status scan_settings(Database& database, const MeasurementSink& sink) {
+  return each(database, "SELECT id, fields FROM printed_settings", "",
+              [&](const Statement& row) -> Status { return sink.settings(row.integer(0), row.bytes(1)); });
+}
+
+// Reads results over a connection of its own, while others come over the first.
+class ResultsBeside {
  public:
-  explicit MembersBeside(const MeasurementSink& sink) { only_.member = sink.member; }
-  MembersBeside(const MembersBeside&) = delete;
-  MembersBeside& operator=(const MembersBeside&) = delete;
-  ~MembersBeside() {
+  ResultsBeside(const TrialFilter& filter, const MeasurementSink& sink) : filter_(filter) {
+    only_.settings = sink.settings;
+    only_.result = sink.result;
+  }
+  ResultsBeside(const ResultsBeside&) = delete;
+  ResultsBeside& operator=(const ResultsBeside&) = delete;
+  ~ResultsBeside() {
     if (thread_.joinable()) thread_.join();
   }
 
-  void start(const std::filesystem::path& path) {
-    // What cannot be opened a second time is read over the first connection.
+  // False: it cannot be opened a second time, and is read over the first connection.
+  bool start(const std::filesystem::path& path) {
     Result<Store> store = Store::open(path, OpenMode::kReadOnly);
-    if (!store) return;
-    thread_ = std::thread([this, other = std::move(*store)]() mutable { status_ = other.scan({}, only_); });
-  }
-  // Whether it was started; then also waits.
-  bool finish(Status& status) {
-    if (!thread_.joinable()) return false;
-    thread_.join();
-    status = std::move(status_);
+    if (!store) return false;
+    thread_ = std::thread([this, other = std::move(*store)]() mutable { status_ = other.scan(filter_, only_); });
     return true;
+  }
+  Status finish() {
+    if (thread_.joinable()) thread_.join();
+    return std::move(status_);
   }
 
  private:
+  const TrialFilter& filter_;
   MeasurementSink only_;
   Status status_;
   std::thread thread_;
@@ -164,27 +171,34 @@ class MembersBeside {
 
 Status Store::scan(const TrialFilter& filter, const MeasurementSink& sink) {
   return state_->connection.reading([&](Database& database) -> Status {
-    if (sink.settings) {
-      Status status = each(database, "SELECT id, fields FROM printed_settings", "",
-                           [&](const Statement& row) -> Status { return sink.settings(row.integer(0), row.bytes(1)); });
-      if (!status) return status;
+    ResultsBeside results(filter, sink);
+    bool beside = false;
+    const auto start_beside = [&] { beside = results.start(database.path()); };
+    const bool wanted = sink.results_beside && sink.result && sink.trial && database.backend() == Backend::kSqlite;
+    if (!wanted && sink.settings) {
+      if (Status status = scan_settings(database, sink); !status) return status;
     }
-    MembersBeside members(sink);
     if (sink.trial) {
-      bool begun = !sink.member || !sink.members_beside || database.backend() != Backend::kSqlite;
+      bool begun = !wanted;
       const auto trial = [&](const TrialRow& row) -> Status {
         // Only now is there a view of the store that the other must not be older than.
-        if (!std::exchange(begun, true)) members.start(database.path());
+        if (!std::exchange(begun, true)) start_beside();
         return sink.trial(row);
       };
       if (Status status = scan_trials(database, filter, trial); !status) return status;
     }
-    if (sink.result) {
-      if (Status status = scan_results(database, filter, sink); !status) return status;
+    if (!beside) {
+      if (wanted && sink.settings) {
+        if (Status status = scan_settings(database, sink); !status) return status;
+      }
+      if (sink.result) {
+        if (Status status = scan_results(database, filter, sink); !status) return status;
+      }
     }
-    if (!sink.member) return {};
-    Status status;
-    return members.finish(status) ? status : scan_members(database, sink);
+    if (sink.member) {
+      if (Status status = scan_members(database, sink); !status) return status;
+    }
+    return results.finish();
   });
 }
 

@@ -62,15 +62,15 @@ struct MemberRow {
   std::string_view path;
 };
 
-// In this order; rows of one kind come in any. What is empty is not read.
+// Rows of one kind come in any order. What is empty is not read.
 struct MeasurementSink {
-  std::function<Status(std::int64_t id, std::string_view fields)> settings;  // JSON that results share
+  std::function<Status(std::int64_t id, std::string_view fields)> settings;  // JSON that results share; before them
   std::function<Status(const TrialRow&)> trial;                              // of every status
   std::function<Status(const ResultRow&)> result;
   std::function<Status(const MemberRow&)> member;  // the files of every closure
-  // Whether `member` may be called by a thread of its own while trials and results come. Its view of the store is then
-  // the other's or a later one: whatever closure a trial has is in it.
-  bool members_beside = false;
+  // Whether `settings` and `result` may be called by a thread of their own while the others are. Its view of the store
+  // is then theirs or a later one: a result may be of a trial that they have not seen. Otherwise the order is as above.
+  bool results_beside = false;
 };
 
 }  // namespace capbench::schema

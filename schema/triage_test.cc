@@ -110,11 +110,15 @@ TEST_P(Scan, GivesEveryTrialResultAndFile) {
     EXPECT_EQ(row.closure_id, setting.closure.id);
     return {};
   };
-  const Status read = store.scan({}, sink);
-  ASSERT_TRUE(read.ok()) << to_string(read.error());
-  EXPECT_EQ(trials, 6U);
-  EXPECT_EQ(results, 12U);  // two tests each
-  EXPECT_EQ(members, setting.closure.members.size());
+  for (const bool beside : {false, true}) {
+    trials = results = members = 0;
+    sink.results_beside = beside;
+    const Status read = store.scan({}, sink);
+    ASSERT_TRUE(read.ok()) << to_string(read.error());
+    EXPECT_EQ(trials, 6U);
+    EXPECT_EQ(results, 12U);  // two tests each
+    EXPECT_EQ(members, setting.closure.members.size());
+  }
   TrialFilter other;
   other.suite = "another";
   trials = results = 0;
@@ -122,7 +126,10 @@ TEST_P(Scan, GivesEveryTrialResultAndFile) {
   EXPECT_EQ(trials, 0U);
   EXPECT_EQ(results, 0U);
   sink.result = [](const ResultRow&) -> Status { return Error{ErrorKind::kUsage, "enough", "", ""}; };
-  EXPECT_FALSE(store.scan({}, sink).ok());
+  for (const bool beside : {false, true}) {
+    sink.results_beside = beside;
+    EXPECT_FALSE(store.scan({}, sink).ok());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, Scan, ::testing::ValuesIn(testing::backends()),

@@ -19,8 +19,8 @@ namespace {
 struct Options {
   std::string folder;
   std::vector<std::string> db;
-  std::uint64_t trials = 5000;
-  std::uint64_t series = 1000;
+  std::uint64_t trials = 2000;
+  std::uint64_t series = 400;
   bool keep_details = false;
 };
 

@@ -24,9 +24,9 @@ namespace capbench::site {
 
 struct Options {
   // Trials with a page of their own in a static copy: the newest, and those that a change is shown by. 0: every one.
-  std::size_t most_trials = 5000;
+  std::size_t most_trials = 2000;
   // Series with a page of their own in a static copy: those that changed, then those with most points. 0: every one.
-  std::size_t most_series = 1000;
+  std::size_t most_series = 400;
   // What a page of raw output shows at most, bytes.
   std::size_t most_raw = 64U << 10U;
   // Trials that ablations are made of, the newest builds first; what goes over it is left to `capbench report
