@@ -28,17 +28,59 @@ struct Choice {
   std::string devices;  // "none", "auto", "Vulkan0", "CUDA0/CUDA1"; empty if not printed
 };
 
+// Takes two values of the outermost object and builds no tree of the rest: a report asks for every result.
+class ChoiceReader final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  const Choice& choice() const { return choice_; }
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t value) override { return layers(value != 0); }
+  bool number_unsigned(number_unsigned_t value) override { return layers(value != 0); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override { return layers(value != 0); }
+  bool string(string_t& value) override {
+    if (depth_ == 1 && key_ == "devices") choice_.devices = value;
+    return layers(value != "0");
+  }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*size*/) override { return open(); }
+  bool key(string_t& name) override {
+    if (depth_ == 1) key_.swap(name);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*size*/) override { return open(); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::json::exception& /*why*/) override {
+    choice_ = {};
+    return false;
+  }
+
+ private:
+  bool layers(bool any) {
+    if (depth_ == 1 && key_ == "n_gpu_layers") choice_.any_layer = any;
+    return true;
+  }
+  bool open() {
+    ++depth_;
+    return true;
+  }
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  Choice choice_;
+  std::string key_;
+  int depth_ = 0;
+};
+
 Choice choice_of(const std::string& fields) {
-  Choice choice;
-  const auto json = nlohmann::json::parse(fields, nullptr, false);
-  if (!json.is_object()) return choice;
-  if (const auto layers = json.find("n_gpu_layers"); layers != json.end()) {
-    choice.any_layer = *layers != 0 && *layers != "0";
-  }
-  if (const auto devices = json.find("devices"); devices != json.end() && devices->is_string()) {
-    choice.devices = devices->get<std::string>();
-  }
-  return choice;
+  ChoiceReader reader;
+  // What is wrong with it is told by the reader itself.
+  static_cast<void>(nlohmann::json::sax_parse(fields, &reader));
+  return reader.choice();
 }
 
 struct DeviceSet {

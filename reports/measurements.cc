@@ -257,16 +257,24 @@ class Reading {
       return {};
     };
     sink.results_beside = true;
-    Members members;
+    std::array<Members, 2> members;  // each filled by one thread
     sink.member = [&members](const schema::MemberRow& row) -> Status {
-      members.add(row);
+      members[0].add(row);
+      return {};
+    };
+    sink.member_beside = [&members](const schema::MemberRow& row) -> Status {
+      members[1].add(row);
       return {};
     };
     if (Status status = store.scan(only, sink); !status) return status;
     // Which trials count is known when all have been seen.
     find_latest();
     take_results(std::move(results));
-    resolve_closures(members.move_to(m_.texts, find_wanted()));
+    const std::vector<char> wanted = find_wanted();
+    std::vector<MemberFile> files = members[0].move_to(m_.texts, wanted);
+    const std::vector<MemberFile> others = members[1].move_to(m_.texts, wanted);
+    files.insert(files.end(), others.begin(), others.end());
+    resolve_closures(std::move(files));
     return resolve_environments(store);
   }
 

@@ -123,10 +123,16 @@ Status scan_results(Database& database, const TrialFilter& filter, const Measure
   });
 }
 
-Status scan_members(Database& database, const MeasurementSink& sink) {
-  const std::string sql = "SELECT closure_id, ordinal, role, name, sha256, path FROM closure_member";
+// Halves of the files of closures, as they were written; PostgreSQL has no such order.
+enum class Part { kAll, kFirst, kSecond };
+
+Status scan_members(Database& database, const std::function<Status(const MemberRow&)>& take, Part part) {
+  std::string sql = "SELECT closure_id, ordinal, role, name, sha256, path FROM closure_member";
+  constexpr std::string_view kMiddle = " (SELECT coalesce(max(rowid), 0) / 2 FROM closure_member)";
+  if (part == Part::kFirst) sql.append(" WHERE rowid <=").append(kMiddle);
+  if (part == Part::kSecond) sql.append(" WHERE rowid >").append(kMiddle);
   return each(database, sql, "", [&](const Statement& row) -> Status {
-    return sink.member({row.bytes(0), row.integer(1), row.bytes(2), row.bytes(3), row.bytes(4), row.bytes(5)});
+    return take({row.bytes(0), row.integer(1), row.bytes(2), row.bytes(3), row.bytes(4), row.bytes(5)});
   });
 }
 
@@ -141,6 +147,7 @@ class ResultsBeside {
   ResultsBeside(const TrialFilter& filter, const MeasurementSink& sink) : filter_(filter) {
     only_.settings = sink.settings;
     only_.result = sink.result;
+    only_.member_beside = sink.member_beside;
   }
   ResultsBeside(const ResultsBeside&) = delete;
   ResultsBeside& operator=(const ResultsBeside&) = delete;
@@ -171,13 +178,20 @@ class ResultsBeside {
 
 Status Store::scan(const TrialFilter& filter, const MeasurementSink& sink) {
   return state_->connection.reading([&](Database& database) -> Status {
+    const bool halves = sink.member_beside && database.backend() == Backend::kSqlite;
     ResultsBeside results(filter, sink);
     bool beside = false;
     const auto start_beside = [&] { beside = results.start(database.path()); };
     const bool wanted = sink.results_beside && sink.result && sink.trial && database.backend() == Backend::kSqlite;
-    if (!wanted && sink.settings) {
-      if (Status status = scan_settings(database, sink); !status) return status;
-    }
+    const auto scan_rest = [&]() -> Status {
+      if (sink.settings) {
+        if (Status status = scan_settings(database, sink); !status) return status;
+      }
+      if (sink.result) {
+        if (Status status = scan_results(database, filter, sink); !status) return status;
+      }
+      return halves ? scan_members(database, sink.member_beside, Part::kSecond) : Status();
+    };
     if (sink.trial) {
       bool begun = !wanted;
       const auto trial = [&](const TrialRow& row) -> Status {
@@ -187,18 +201,11 @@ Status Store::scan(const TrialFilter& filter, const MeasurementSink& sink) {
       };
       if (Status status = scan_trials(database, filter, trial); !status) return status;
     }
-    if (!beside) {
-      if (wanted && sink.settings) {
-        if (Status status = scan_settings(database, sink); !status) return status;
-      }
-      if (sink.result) {
-        if (Status status = scan_results(database, filter, sink); !status) return status;
-      }
-    }
     if (sink.member) {
-      if (Status status = scan_members(database, sink); !status) return status;
+      if (Status status = scan_members(database, sink.member, halves ? Part::kFirst : Part::kAll); !status)
+        return status;
     }
-    return results.finish();
+    return beside ? results.finish() : scan_rest();
   });
 }
 

@@ -64,13 +64,15 @@ struct MemberRow {
 
 // Rows of one kind come in any order. What is empty is not read.
 struct MeasurementSink {
-  std::function<Status(std::int64_t id, std::string_view fields)> settings;  // JSON that results share; before them
   std::function<Status(const TrialRow&)> trial;                              // of every status
+  std::function<Status(const MemberRow&)> member;                            // the files of every closure
+  std::function<Status(std::int64_t id, std::string_view fields)> settings;  // JSON that results share; before them
   std::function<Status(const ResultRow&)> result;
-  std::function<Status(const MemberRow&)> member;  // the files of every closure
   // Whether `settings` and `result` may be called by a thread of their own while the others are. Its view of the store
   // is then theirs or a later one: a result may be of a trial that they have not seen. Otherwise the order is as above.
   bool results_beside = false;
+  // If given, that thread brings some of the files of closures here, when it is done with results.
+  std::function<Status(const MemberRow&)> member_beside;
 };
 
 }  // namespace capbench::schema

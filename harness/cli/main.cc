@@ -8,6 +8,10 @@
 #include "harness/cli/watch.h"
 #include "harness/runner/version.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 // NOLINTNEXTLINE(bugprone-exception-escape): only when memory runs out again while that is being told.
 int main(int argc, char** argv) {
   using namespace capbench;
@@ -15,6 +19,11 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // So is a reader that has gone away. What is measured gets the usual dispositions back.
   std::signal(SIGPIPE, SIG_IGN);
+#ifdef __GLIBC__
+  // Reports and pages are made of many short texts and some long ones. Each long one that is freed makes malloc go
+  // through all short chunks that it set aside, unless it sets none aside but in its cache for each thread.
+  static_cast<void>(::mallopt(M_MXFAST, 0));
+#endif
   cli::Session session;
   session.install = runner::find_install(argv[0]);
   CLI::App app{"Reproducible benchmarks of local LLMs: which device capability is each speedup worth?", "capbench"};

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> db;
   std::uint64_t trials = 2000;
   std::uint64_t series = 400;
+  std::uint64_t submissions = 1000;
   bool keep_details = false;
 };
 
@@ -34,6 +35,7 @@ int make_site(const Options& chosen) {
   site::Options options;
   options.most_trials = chosen.trials;
   options.most_series = chosen.series;
+  options.most_submissions = chosen.submissions;
   if (!chosen.keep_details) {
     options.redact = [details = submit::details_of_this_machine()](std::string_view text) {
       return observe::redact(text, details).text;
@@ -55,6 +57,10 @@ int make_site(const Options& chosen) {
     tell(fmt::format("{} of {} series have a page of their own; --series 0 gives one to each\n",
                      site->series_pages.size(), site->model.series.size()));
   }
+  if (const std::size_t all = site->model.submissions.size(); chosen.submissions > 0 && all > chosen.submissions) {
+    tell(fmt::format("{} of {} submissions have a page of their own; --submissions 0 gives one to each\n",
+                     chosen.submissions, all));
+  }
   return print_data(first.string() + "\n");
 }
 
@@ -73,6 +79,10 @@ void add_site(CLI::App& app, Session& session) {
   command
       ->add_option("--series", options->series,
                    "series with a page of their own, those that changed and the longest; 0: every one")
+      ->check(whole_number)
+      ->capture_default_str();
+  command
+      ->add_option("--submissions", options->submissions, "bundles with a page of their own, the newest; 0: every one")
       ->check(whole_number)
       ->capture_default_str();
   command->add_flag("--keep-details", options->keep_details,

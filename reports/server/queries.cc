@@ -1,5 +1,6 @@
 #include "reports/server/queries.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -53,9 +54,11 @@ json text_or_null(const Statement& row, int column) {
   return row.is_null(column) ? json() : json(row.text(column));
 }
 
-// The last row asked for is one too many: it says that there is more.
-std::string page_text(json items, std::string_view list, std::size_t limit, const std::vector<std::string>& places) {
-  json next;
+// The last row asked for is one too many: it says that there is more. `behind`: where to go on if there is not; empty:
+// nowhere.
+std::string page_text(json items, std::string_view list, std::size_t limit, const std::vector<std::string>& places,
+                      const std::string& behind = "") {
+  json next = behind.empty() ? json() : json(encode_cursor(list, behind));
   if (items.size() > limit) {
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(limit), items.end());
     next = encode_cursor(list, places.at(limit - 1));
@@ -176,38 +179,110 @@ json trial_summary(const Statement& row) {
           {"wall_ns", row.integer(22)}};
 }
 
+// A page of trials stands between two row numbers.
+struct Window {
+  std::int64_t after = 0;
+  std::int64_t before = INT64_MAX;
+};
+
+// Most rows that are looked at for one page. The newest of a rare model or status may be a million rows back, and no
+// request walks that far: its page has fewer trials, even none, and says where to go on.
+constexpr std::int64_t kMostWalked = 20'000;
+
+// Of what a suite, a run, an environment or a bundle holds the rows are known; a value of a column is looked for.
+bool walks(const TrialQuery& query) {
+  const bool looked_for = !query.mode.empty() || !query.model.empty() || !query.status.empty();
+  return looked_for && query.run.empty() && query.environment.empty() && query.bundle.empty();
+}
+
+Result<std::int64_t> end_of_walk(Database& database, std::int64_t before) {
+  Result<Statement> row = database.prepare("SELECT coalesce(max(rowid), 0) FROM trial WHERE rowid < ?");
+  if (!row) return row.error();
+  const Result<bool> found = row->bind(before).step();
+  if (!found) return found.error();
+  return std::max<std::int64_t>(0, row->integer(0) - kMostWalked);
+}
+
+// SQLite walks along all trials for the newest of several suites, unless each is asked for its own.
+Result<std::string> newest_rows_of_suites(Database& database, const std::string& suite, const Where& w, Window window,
+                                          std::int64_t most) {
+  std::vector<std::string> suites;
+  Result<Statement> ids = database.prepare(kSuites);
+  if (ids) ids->bind(suite).bind(suite);
+  if (Status status = each_row(ids, [&](const Statement& row) { suites.push_back(row.text(0)); }); !status) {
+    return std::move(status).error();
+  }
+  std::vector<std::int64_t> found;
+  for (const std::string& id : suites) {
+    Result<Statement> rows =
+        database.prepare("SELECT t.rowid FROM trial AS t WHERE t.suite_id = ? AND t.rowid < ? AND t.rowid > ?" + w.sql +
+                         " ORDER BY t.rowid DESC LIMIT ?");
+    if (rows) {
+      rows->bind(id).bind(window.before).bind(window.after);
+      for (const std::string& value : w.values) rows->bind(value);
+      rows->bind(most);
+    }
+    Status status = each_row(rows, [&](const Statement& row) { found.push_back(row.integer(0)); });
+    if (!status) return std::move(status).error();
+  }
+  std::sort(found.rbegin(), found.rend());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  if (found.size() > static_cast<std::size_t>(most)) found.resize(static_cast<std::size_t>(most));
+  return json(found).dump();
+}
+
 Result<std::string> read_trials(Database& database, const Page& page, const TrialQuery& query) {
   const Result<std::int64_t> before = row_cursor("trials", page.cursor);
   if (!before) return before.error();
+  Window window{0, *before};
+  if (walks(query)) {
+    const Result<std::int64_t> end = end_of_walk(database, *before);
+    if (!end) return end.error();
+    window.after = *end;
+  }
   const auto most = static_cast<std::int64_t>(page.limit + 1);
+  const bool by_suite = !query.suite.empty();
+  const bool is_sqlite = database.backend() == schema::Backend::kSqlite;
   // PostgreSQL walks along all trials for the newest of several suites or environments, unless each is asked for its
   // own.
-  const bool by_suite = !query.suite.empty();
-  const bool in_groups = database.backend() == schema::Backend::kPostgres && (by_suite || !query.machine.empty()) &&
-                         !(by_suite && !query.machine.empty());
-  const Where w = where(query, !in_groups);
+  const bool in_groups = !is_sqlite && (by_suite || !query.machine.empty()) && !(by_suite && !query.machine.empty());
+  const bool by_rows = is_sqlite && by_suite;
+  TrialQuery rest = query;
+  if (by_rows) rest.suite.clear();
+  const Where w = where(rest, !in_groups);
   std::string sql(kTrialColumns);
-  if (in_groups) {
+  std::string rows_of_suites;
+  if (by_rows) {
+    Result<std::string> rows = newest_rows_of_suites(database, query.suite, w, window, most);
+    if (!rows) return rows;
+    rows_of_suites = std::move(*rows);
+    sql += " WHERE t.rowid IN (SELECT value FROM json_each(?)) ORDER BY t.rowid DESC";
+  } else if (in_groups) {
     const std::string column = by_suite ? "t.suite_id" : "t.environment_id";
     // Between and in order of the column, which says the same as equal, so that the index of both is what is read.
     const std::string groups = "FROM (SELECT x.* FROM (" + std::string(by_suite ? kSuites : kEnvironments) +
-                               ") AS k CROSS JOIN LATERAL (SELECT * FROM trial AS t WHERE t.rowid < ? AND " + column +
-                               " >= k.id AND " + column + " <= k.id" + w.sql + " ORDER BY " + column +
+                               ") AS k CROSS JOIN LATERAL (SELECT * FROM trial AS t WHERE t.rowid < ? AND t.rowid > ? "
+                               "AND " +
+                               column + " >= k.id AND " + column + " <= k.id" + w.sql + " ORDER BY " + column +
                                " DESC, t.rowid DESC LIMIT ?) AS x) AS t";
     constexpr std::string_view kAll = "FROM trial AS t";
     sql.replace(sql.find(kAll), kAll.size(), groups);
     sql += " ORDER BY t.rowid DESC LIMIT ?";
   } else {
-    sql += " WHERE t.rowid < ?" + w.sql + " ORDER BY t.rowid DESC LIMIT ?";
+    sql += " WHERE t.rowid < ? AND t.rowid > ?" + w.sql + " ORDER BY t.rowid DESC LIMIT ?";
   }
   Result<Statement> rows = database.prepare(sql);
   if (!rows) return rows.error();
-  if (in_groups && by_suite) rows->bind(query.suite).bind(query.suite);
-  if (in_groups && !by_suite) rows->bind(query.machine);
-  rows->bind(*before);
-  for (const std::string& value : w.values) rows->bind(value);
-  rows->bind(most);
-  if (in_groups) rows->bind(most);
+  if (by_rows) {
+    rows->bind(rows_of_suites);
+  } else {
+    if (in_groups && by_suite) rows->bind(query.suite).bind(query.suite);
+    if (in_groups && !by_suite) rows->bind(query.machine);
+    rows->bind(window.before).bind(window.after);
+    for (const std::string& value : w.values) rows->bind(value);
+    rows->bind(most);
+    if (in_groups) rows->bind(most);
+  }
   json items = json::array();
   std::vector<std::string> places;
   Status status = each_row(rows, [&](const Statement& row) {
@@ -220,7 +295,8 @@ Result<std::string> read_trials(Database& database, const Page& page, const Tria
     if (!results) return std::move(results).error();
     item["results"] = std::move(*results);
   }
-  return page_text(std::move(items), "trials", page.limit, places);
+  const std::string behind = window.after > 0 ? std::to_string(window.after + 1) : "";
+  return page_text(std::move(items), "trials", page.limit, places, behind);
 }
 
 Result<bool> exists(Database& database, std::string_view sql, const std::string& value) {

@@ -50,6 +50,8 @@ struct BundleQuery {
 // kUsage whose `what` is "cursor" is a cursor that no page gave.
 Result<std::string> suites_page(Reader& reader, const Page& page, const std::string& name);
 Result<std::string> machines_page(Reader& reader, const Page& page);
+// Trials of a rare mode, model or status may be few on a page, or none, with "next" all the same: no page looks at more
+// than some thousand rows.
 Result<std::string> trials_page(Reader& reader, const Page& page, const TrialQuery& query);
 Result<std::string> bundles_page(Reader& reader, const Page& page, const BundleQuery& query);
 

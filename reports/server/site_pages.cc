@@ -44,6 +44,7 @@ Status SitePages::read(std::uint64_t state) {
   options.served = true;
   options.most_trials = 0;
   options.most_series = 0;
+  options.most_submissions = 0;
   const auto start = steady_clock::now();
   Result<site::Site> site = site::read_site({db_}, options);
   if (!site) return std::move(site).error();

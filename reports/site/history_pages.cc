@@ -18,6 +18,7 @@ using reports::SeriesPoint;
 
 // Most points of one axis: the newest.
 constexpr std::size_t kMostPoints = 1000;
+constexpr std::size_t kMostRows = 200;  // of the table below it: also the newest
 constexpr std::size_t kMostFailed = 50;
 constexpr std::size_t kMostDifferences = 4;
 
@@ -177,7 +178,7 @@ std::string figure_of(const Site& site, const AxisView& view, const std::string&
 std::string points_table(const Site& site, const AxisView& view, const std::string& id) {
   std::vector<TableRow> rows;
   const bool several = view.settings.size() > 1;
-  for (auto place = view.order.rbegin(); place != view.order.rend(); ++place) {
+  for (auto place = view.order.rbegin(); place != view.order.rend() && rows.size() < kMostRows; ++place) {
     const SeriesPoint& point = view.at(*place);
     const std::uint32_t launch = median_launch(site.model, point.places);
     const reports::Estimate speed{point.median_ts, point.ci95, point.interval, ""};
@@ -204,9 +205,8 @@ std::string points_table(const Site& site, const AxisView& view, const std::stri
   columns.push_back({"Trials", "num", ""});
   columns.push_back({"Differs from the one before in", "wide", ""});
   std::string caption = "Points, newest first; each opens the trial in its middle";
-  if (view.skipped > 0) {
-    caption += fmt::format("; the newest {} of {}, `capbench export` gives all", count(view.order.size()),
-                           count(view.order.size() + view.skipped));
+  if (const std::size_t all = view.order.size() + view.skipped; rows.size() < all) {
+    caption += fmt::format("; the newest {} of {}, `capbench export` gives all", count(rows.size()), count(all));
   }
   return table(id, caption, columns, rows);
 }

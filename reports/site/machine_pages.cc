@@ -2,20 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reports/site/pages.h"
 
 namespace capbench::site {
 namespace {
-
-struct Sum {
-  std::size_t results = 0;
-  std::size_t runs = 0;
-  std::string newest;
-  std::vector<const Environment*> environments;
-};
 
 std::string fact(const nlohmann::json& facts, const char* name) {
   const auto found = facts.find(name);
@@ -45,45 +38,27 @@ std::string environment_item(const Environment& environment, std::size_t results
 
 std::string machines_page(const Site& site, std::size_t part) {
   const Model& model = site.model;
-  std::map<std::string, Sum> sums;
-  std::map<std::string, std::size_t> results_of_environment;
-  for (const auto& [id, cells] : model.by_environment) {
-    std::map<std::string_view, std::pair<std::size_t, Texts::Id>> of_machine;  // results, newest start
-    for (const std::uint32_t place : cells) {
-      const Cell& cell = model.cells[place];
-      const auto [found, is_new] =
-          of_machine.try_emplace(model.key(model.series[cell.series]).machine_id, 0U, cell.first_started);
-      found->second.first += cell.n;
-      if (model.text(found->second.second) < model.text(cell.first_started)) found->second.second = cell.first_started;
-      results_of_environment[id] += cell.n;
-    }
-    for (const auto& [machine, sum] : of_machine) {
-      Sum& place = sums[std::string(machine)];
-      place.results += sum.first;
-      place.newest = std::max(place.newest, model.text(sum.second));
-    }
-  }
-  for (const Run& run : model.runs) ++sums[run.machine_id].runs;
-  for (const auto& [id, environment] : model.environments)
-    sums[environment.machine_id].environments.push_back(&environment);
   std::vector<TableRow> rows;
-  std::size_t index = 0;
-  for (const auto& [id, sum] : sums) {
-    if (index / kMachineRows + 1 == part) {
-      std::string environments = "<ul class=\"plain\">";
-      for (const Environment* environment : sum.environments) {
-        environments += environment_item(*environment, results_of_environment[environment->id]);
-      }
-      const bool is_virtual = !sum.environments.empty() && sum.environments.front()->is_virtual;
-      rows.push_back({{esc(model.machine_label(id)) + (is_virtual ? " " + badge("itself virtual", "warn") : "") +
-                           "<span class=\"range\"><code>" + esc(id.substr(0, 16)) + "</code></span>",
-                       model.machine_label(id)},
-                      {environments + "</ul>", std::to_string(sum.environments.size())},
-                      {count(sum.runs), std::to_string(sum.runs)},
-                      {count(sum.results), std::to_string(sum.results)},
-                      {esc(day(sum.newest)), sum.newest}});
+  const std::size_t first = (part - 1) * kMachineRows;
+  auto next = site.machines.begin();
+  std::advance(next, std::min(first, site.machines.size()));
+  for (; next != site.machines.end() && rows.size() < kMachineRows; ++next) {
+    const auto& [id, sum] = *next;
+    std::string environments = "<ul class=\"plain\">";
+    bool is_virtual = false;
+    for (const std::string& name : sum.environments) {
+      const Environment& environment = model.environments.at(name);
+      is_virtual = is_virtual || (name == sum.environments.front() && environment.is_virtual);
+      const auto results = site.results_of_environment.find(name);
+      environments += environment_item(environment, results == site.results_of_environment.end() ? 0 : results->second);
     }
-    ++index;
+    rows.push_back({{esc(model.machine_label(id)) + (is_virtual ? " " + badge("itself virtual", "warn") : "") +
+                         "<span class=\"range\"><code>" + esc(id.substr(0, 16)) + "</code></span>",
+                     model.machine_label(id)},
+                    {environments + "</ul>", std::to_string(sum.environments.size())},
+                    {count(sum.runs), std::to_string(sum.runs)},
+                    {count(sum.results), std::to_string(sum.results)},
+                    {esc(day(sum.newest)), sum.newest}});
   }
   std::string body = pager("machines", part, machine_parts(site));
   if (rows.empty()) {

@@ -53,7 +53,7 @@ inline std::size_t history_parts(const Site& site) {
   return parts_of(site.model.series.size(), kSeriesRows);
 }
 inline std::size_t machine_parts(const Site& site) {
-  return parts_of(site.model.machines.size(), kMachineRows);
+  return parts_of(site.machines.size(), kMachineRows);
 }
 inline std::size_t submission_parts(const Site& site) {
   return parts_of(site.model.submissions.size(), kSubmissionRows);

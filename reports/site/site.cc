@@ -241,6 +241,22 @@ Status add_ablations(Site& site, std::uint32_t number, schema::Store& store) {
   return {};
 }
 
+// What is made of whole trials: the largest speedups, and ablations.
+Status draw_from_trials(Site& site) {
+  Connections connections(site.stores);
+  std::vector<schema::Store*> open;
+  for (std::size_t i = 0; i < site.stores.size(); ++i) {
+    Result<Connection*> connection = connections.at(i);
+    if (!connection) return std::move(connection).error();
+    open.push_back(&(*connection)->store);
+  }
+  if (Status status = find_headlines(site, open); !status) return status;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (Status status = add_ablations(site, static_cast<std::uint32_t>(i), *open[i]); !status) return status;
+  }
+  return {};
+}
+
 // Those that changed, then those with most points.
 void choose_series(Site& site) {
   const std::size_t most = site.options.most_series;
@@ -286,6 +302,30 @@ void choose_trials(Site& site) {
 
 std::string environment_key(const std::string& id) {
   return id.empty() ? "unknown" : id.substr(0, 16);
+}
+
+void sum_machines(Site& site) {
+  const Model& model = site.model;
+  for (const auto& [id, cells] : model.by_environment) {
+    std::map<std::string_view, std::pair<std::size_t, Texts::Id>> of_machine;  // results, newest start
+    for (const std::uint32_t place : cells) {
+      const Cell& cell = model.cells[place];
+      const auto [found, is_new] =
+          of_machine.try_emplace(model.key(model.series[cell.series]).machine_id, 0U, cell.first_started);
+      found->second.first += cell.n;
+      if (model.text(found->second.second) < model.text(cell.first_started)) found->second.second = cell.first_started;
+      site.results_of_environment[id] += cell.n;
+    }
+    for (const auto& [machine, sum] : of_machine) {
+      MachineSum& place = site.machines[std::string(machine)];
+      place.results += sum.first;
+      place.newest = std::max(place.newest, model.text(sum.second));
+    }
+  }
+  for (const Run& run : model.runs) ++site.machines[run.machine_id].runs;
+  for (const auto& [id, environment] : model.environments) {
+    site.machines[environment.machine_id].environments.push_back(id);
+  }
 }
 
 void list_builds(Site& site) {
@@ -377,21 +417,14 @@ Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const O
   Result<Model> model = read_model(stores);
   if (!model) return std::move(model).error();
   site.model = std::move(*model);
+  // Neither needs what series are found to be, nor writes where that is written.
+  Status drawn;
+  std::thread beside([&] { drawn = draw_from_trials(site); });
   look_at_series(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
-  Connections connections(stores);
-  std::vector<schema::Store*> open;
-  for (std::size_t i = 0; i < stores.size(); ++i) {
-    Result<Connection*> connection = connections.at(i);
-    if (!connection) return std::move(connection).error();
-    open.push_back(&(*connection)->store);
-  }
-  if (Status status = find_headlines(site, open); !status) return std::move(status).error();
-  for (std::size_t i = 0; i < stores.size(); ++i) {
-    if (Status status = add_ablations(site, static_cast<std::uint32_t>(i), *open[i]); !status) {
-      return std::move(status).error();
-    }
-  }
+  beside.join();
+  if (!drawn) return std::move(drawn).error();
   split_speedups(site);
+  sum_machines(site);
   list_builds(site);
   choose_series(site);
   choose_trials(site);
@@ -423,7 +456,9 @@ std::vector<std::string> page_paths(const Site& site) {
   for (const Series& series : site.model.series) {
     if (site.has_page(series)) paths.push_back("history/" + series.id + ".html");
   }
-  for (const Submission& submission : site.model.submissions) paths.push_back("submission/" + submission.id + ".html");
+  for (const Submission& submission : site.model.submissions) {
+    if (site.has_page(submission)) paths.push_back("submission/" + submission.id + ".html");
+  }
   for (const auto& [environment, builds] : site.builds) {
     paths.push_back("compare/" + environment_key(environment) + ".js");
   }

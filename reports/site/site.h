@@ -27,6 +27,8 @@ struct Options {
   std::size_t most_trials = 2000;
   // Series with a page of their own in a static copy: those that changed, then those with most points. 0: every one.
   std::size_t most_series = 400;
+  // Bundles with a page of their own in a static copy, the newest. 0: every one.
+  std::size_t most_submissions = 1000;
   // What a page of raw output shows at most, bytes.
   std::size_t most_raw = 64U << 10U;
   // Trials that ablations are made of, the newest builds first; what goes over it is left to `capbench report
@@ -72,6 +74,14 @@ struct Point {
 };
 
 // Everything that pages are made from. Read once, then shared by any number of threads.
+// What was measured on a machine.
+struct MachineSum {
+  std::size_t results = 0;
+  std::size_t runs = 0;
+  std::string newest;                     // UTC, when its newest measurements began
+  std::vector<std::string> environments;  // ids
+};
+
 struct Site {
   Options options;
   std::vector<std::filesystem::path> stores;
@@ -79,7 +89,9 @@ struct Site {
   std::vector<Change> changes;           // newest first
   std::vector<SeriesSummary> summaries;  // by series
   std::vector<Point> points;
-  std::vector<std::uint32_t> point_of;  // in `points`, by place in Measurements::all
+  std::vector<std::uint32_t> point_of;                        // in `points`, by place in Measurements::all
+  std::map<std::string, MachineSum> machines;                 // by id
+  std::map<std::string, std::size_t> results_of_environment;  // by id
   // Of each environment the builds that can be compared, newest first.
   std::map<std::string, std::vector<Texts::Id>> builds;
   std::vector<Ablation> ablations;
@@ -95,6 +107,10 @@ struct Site {
   bool has_page(std::uint32_t launch) const { return every_trial || trial_pages.contains(launch); }
   bool has_page(const Series& series) const {
     return every_series || series_pages.contains(static_cast<std::uint32_t>(&series - model.series.data()));
+  }
+  bool has_page(const Submission& submission) const {
+    const auto place = static_cast<std::size_t>(&submission - model.submissions.data());
+    return options.most_submissions == 0 || place < options.most_submissions;
   }
 };
 

@@ -164,13 +164,14 @@ std::string submissions_page(const Site& site, std::size_t part) {
   const std::size_t first = (part - 1) * kSubmissionRows;
   for (std::size_t i = first; i < std::min(all.size(), first + kSubmissionRows); ++i) {
     const Submission& one = all[i];
-    rows.push_back(
-        {{fmt::format("<a href=\"submission/{0}.html\"><code>{1}</code></a>", esc(one.id), esc(one.id.substr(0, 12)))},
-         {esc(minute(one.received)), one.received},
-         {tier_badge(one), one.tier},
-         {one.signer.empty() ? std::string("not signed") : "<code>" + esc(one.signer) + "</code>"},
-         {count(one.trials), std::to_string(one.trials)},
-         {count(one.bytes), std::to_string(one.bytes)}});
+    const std::string name = "<code>" + esc(one.id.substr(0, 12)) + "</code>";
+    rows.push_back({{site.has_page(one) ? fmt::format("<a href=\"submission/{}.html\">{}</a>", esc(one.id), name)
+                                        : fmt::format("<span title=\"not in this copy of the site\">{}</span>", name)},
+                    {esc(minute(one.received)), one.received},
+                    {tier_badge(one), one.tier},
+                    {one.signer.empty() ? std::string("not signed") : "<code>" + esc(one.signer) + "</code>"},
+                    {count(one.trials), std::to_string(one.trials)},
+                    {count(one.bytes), std::to_string(one.bytes)}});
   }
   std::string body = pager("submissions", part, submission_parts(site));
   if (rows.empty()) {

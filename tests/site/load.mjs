@@ -1,10 +1,14 @@
-// How long `capbench serve` takes for each kind of page: node load.mjs CAPBENCH DB [REQUESTS]. Every request asks for
-// another page as long as there are others, spread over all there are, so nothing comes out of the server's cache the first
-// time. Prints a table; exits 1 if the 95th percentile of a kind is over 50 ms, or a first view is over 1 MB.
+// How long `capbench serve` takes for each kind of page: node load.mjs CAPBENCH DB [REQUESTS [MODULES CHROMIUM]]. Every
+// request asks for another page as long as there are others, spread over all there are, so nothing comes out of the server's
+// cache the first time. Prints a table; exits 1 if the 95th percentile of a kind is over 50 ms. With a browser, the first view
+// of a page of each kind too, by a visitor who has nothing in the cache: exits 1 if it takes over 1 s or over 1 MB.
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { Agent, get } from "node:http";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
 
-const [program, db, wanted = "200"] = process.argv.slice(2);
+const [program, db, wanted = "200", modules = "", chromium = ""] = process.argv.slice(2);
 const requests = Number(wanted);
 const server = spawn(program, ["serve", "--db", db, "--listen", "127.0.0.1:0", "--read-only", "--read-rate", "0"], {
   stdio: ["ignore", "pipe", "inherit"],
@@ -41,6 +45,45 @@ const text = (reply) => (reply.coding === "gzip" ? gunzipSync(reply.body) : repl
 const links = (html, pattern) => [...new Set([...html.matchAll(pattern)].map((found) => found[1]))];
 
 let failed = false;
+
+// In a fresh profile each: until all that the page loads is there and what can be seen of its figures is drawn.
+async function firstViews(kinds) {
+  const driver = createRequire(join(resolve(modules), "playwright-core/package.json"))("playwright-core");
+  const browser = await driver.chromium.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+  console.log("| first view | different | median ms | most ms | most kB | under 1 s, under 1 MB |");
+  console.log("|---|--:|--:|--:|--:|---|");
+  for (const [name, paths] of Object.entries(kinds)) {
+    if (!paths[0]?.endsWith(".html") && paths[0] !== "/") continue;
+    const took = [];
+    let most = 0;
+    for (const path of spread(paths, 5)) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+      const page = await context.newPage();
+      const start = performance.now();
+      await page.goto(base + path, { waitUntil: "load" });
+      await page.waitForFunction(() =>
+        [...document.querySelectorAll("figure.plot")].every((figure) => {
+          const place = figure.getBoundingClientRect();
+          return figure.offsetParent === null || place.top > innerHeight || place.bottom < 0 || figure.dataset.drawn;
+        }),
+      );
+      took.push(performance.now() - start);
+      const bytes = await page.evaluate(() =>
+        [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].reduce((sum, one) => sum + one.transferSize, 0),
+      );
+      most = Math.max(most, bytes);
+      await context.close();
+    }
+    took.sort((a, b) => a - b);
+    const holds = took.at(-1) < 1000 && most < 1_000_000;
+    if (!holds) failed = true;
+    console.log(`| ${name} | ${took.length} | ${took[Math.floor(took.length / 2)].toFixed(0)} | ${took.at(-1).toFixed(0)} | ${(most / 1000).toFixed(0)} | ${holds ? "pass" : "FAIL"} |`);
+  }
+  await browser.close();
+}
+
+// As many as are asked, spread over all.
+const spread = (all, most) => all.filter((_, i) => Math.floor((i * most) / all.length) !== Math.floor(((i - 1) * most) / all.length));
 try {
   // The store is read when the program starts; until then pages say so, and everything else is answered.
   const start = performance.now();
@@ -53,8 +96,6 @@ try {
   } while (first.status === 503);
   console.log(`first page: ${((performance.now() - start) / 1000).toFixed(1)} s after the start; meanwhile /healthz was answered in ${health.toFixed(1)} ms at most`);
   const parts = (stem, html) => Math.max(1, ...links(html, new RegExp(`${stem}-(\\d+)\\.html`, "g")).map(Number));
-  // As many as are asked, spread over all.
-  const spread = (all, most) => all.filter((_, i) => Math.floor((i * most) / all.length) !== Math.floor(((i - 1) * most) / all.length));
   const listed = {};
   for (const stem of ["speedup", "history", "machines", "submissions", "not-counted"]) {
     const n = parts(stem, text(await fetch(`/${stem}.html`)));
@@ -107,6 +148,8 @@ try {
     if (!holds) failed = true;
     console.log(`| ${name} | ${paths.length} | ${n} | ${at(0.5)} | ${at(0.95)} | ${at(1)} | ${(bytes / 1000).toFixed(0)} | ${holds ? "pass" : "FAIL"} |`);
   }
+  if (chromium !== "" && existsSync(join(modules, "playwright-core"))) await firstViews(kinds);
+  else console.log("first views: not measured, Chromium or playwright-core is missing");
 } finally {
   agent.destroy();
   server.kill("SIGTERM");
