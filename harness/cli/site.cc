@@ -20,7 +20,7 @@ struct Options {
   std::string folder;
   std::vector<std::string> db;
   std::uint64_t trials = 2000;
-  std::uint64_t series = 400;
+  std::uint64_t series = 300;
   std::uint64_t submissions = 1000;
   bool keep_details = false;
 };

@@ -26,7 +26,7 @@ struct Options {
   // Trials with a page of their own in a static copy: the newest, and those that a change is shown by. 0: every one.
   std::size_t most_trials = 2000;
   // Series with a page of their own in a static copy: those that changed, then those with most points. 0: every one.
-  std::size_t most_series = 400;
+  std::size_t most_series = 300;
   // Bundles with a page of their own in a static copy, the newest. 0: every one.
   std::size_t most_submissions = 1000;
   // What a page of raw output shows at most, bytes.

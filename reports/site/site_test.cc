@@ -402,6 +402,29 @@ TEST_F(SiteTest, ALargeCopyLeavesSomePagesToTheServer) {
   }
 }
 
+TEST_F(SiteTest, ALargeCopyHasPagesForTheNewestSubmissions) {
+  Site site;
+  for (const char* id : {"new", "old", "older"}) {
+    Submission submission;
+    submission.id = id;
+    site.model.submissions.push_back(submission);
+  }
+  const auto has = [&](const std::string& id) {
+    const std::vector<std::string> paths = page_paths(site);
+    return std::find(paths.begin(), paths.end(), "submission/" + id + ".html") != paths.end();
+  };
+  site.options.most_submissions = 2;
+  EXPECT_TRUE(has("new") && has("old"));
+  EXPECT_FALSE(has("older"));
+  Connections connections(site.stores);
+  const std::string list = must(render_page(site, connections, "submissions.html")).value();
+  EXPECT_NE(list.find("href=\"submission/old.html\""), std::string::npos);
+  EXPECT_EQ(list.find("href=\"submission/older.html\""), std::string::npos);
+  EXPECT_NE(list.find("not in this copy"), std::string::npos);
+  site.options.most_submissions = 0;
+  EXPECT_TRUE(has("older"));
+}
+
 TEST_F(SiteTest, UnknownPathsAreNone) {
   const Site site = must(read_site({made("a.db", 1)}, {}));
   Connections connections(site.stores);
