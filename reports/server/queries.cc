@@ -181,8 +181,16 @@ json trial_summary(const Statement& row) {
 
 // A page of trials stands between two row numbers.
 struct Window {
-  std::int64_t after = 0;
+  std::int64_t after = 0;  // 0: no matter
   std::int64_t before = INT64_MAX;
+
+  // With two bounds PostgreSQL takes it for few rows, and reads those before it looks at anything else. That is right
+  // for a walk and wrong where an index knows the rows.
+  std::string sql() const { return after > 0 ? "t.rowid < ? AND t.rowid > ?" : "t.rowid < ?"; }
+  void bind(Statement& statement) const {
+    statement.bind(before);
+    if (after > 0) statement.bind(after);
+  }
 };
 
 // Most rows that are looked at for one page. The newest of a rare model or status may be a million rows back, and no
@@ -214,11 +222,11 @@ Result<std::string> newest_rows_of_suites(Database& database, const std::string&
   }
   std::vector<std::int64_t> found;
   for (const std::string& id : suites) {
-    Result<Statement> rows =
-        database.prepare("SELECT t.rowid FROM trial AS t WHERE t.suite_id = ? AND t.rowid < ? AND t.rowid > ?" + w.sql +
-                         " ORDER BY t.rowid DESC LIMIT ?");
+    Result<Statement> rows = database.prepare("SELECT t.rowid FROM trial AS t WHERE t.suite_id = ? AND " +
+                                              window.sql() + w.sql + " ORDER BY t.rowid DESC LIMIT ?");
     if (rows) {
-      rows->bind(id).bind(window.before).bind(window.after);
+      rows->bind(id);
+      window.bind(*rows);
       for (const std::string& value : w.values) rows->bind(value);
       rows->bind(most);
     }
@@ -261,15 +269,14 @@ Result<std::string> read_trials(Database& database, const Page& page, const Tria
     const std::string column = by_suite ? "t.suite_id" : "t.environment_id";
     // Between and in order of the column, which says the same as equal, so that the index of both is what is read.
     const std::string groups = "FROM (SELECT x.* FROM (" + std::string(by_suite ? kSuites : kEnvironments) +
-                               ") AS k CROSS JOIN LATERAL (SELECT * FROM trial AS t WHERE t.rowid < ? AND t.rowid > ? "
-                               "AND " +
+                               ") AS k CROSS JOIN LATERAL (SELECT * FROM trial AS t WHERE " + window.sql() + " AND " +
                                column + " >= k.id AND " + column + " <= k.id" + w.sql + " ORDER BY " + column +
                                " DESC, t.rowid DESC LIMIT ?) AS x) AS t";
     constexpr std::string_view kAll = "FROM trial AS t";
     sql.replace(sql.find(kAll), kAll.size(), groups);
     sql += " ORDER BY t.rowid DESC LIMIT ?";
   } else {
-    sql += " WHERE t.rowid < ? AND t.rowid > ?" + w.sql + " ORDER BY t.rowid DESC LIMIT ?";
+    sql += " WHERE " + window.sql() + w.sql + " ORDER BY t.rowid DESC LIMIT ?";
   }
   Result<Statement> rows = database.prepare(sql);
   if (!rows) return rows.error();
@@ -278,7 +285,7 @@ Result<std::string> read_trials(Database& database, const Page& page, const Tria
   } else {
     if (in_groups && by_suite) rows->bind(query.suite).bind(query.suite);
     if (in_groups && !by_suite) rows->bind(query.machine);
-    rows->bind(window.before).bind(window.after);
+    window.bind(*rows);
     for (const std::string& value : w.values) rows->bind(value);
     rows->bind(most);
     if (in_groups) rows->bind(most);
