@@ -2,6 +2,7 @@
 // tables looked up here: a join of a million rows by ids of 64 digits takes longer than all of it.
 #include "schema/measurements.h"
 
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -159,7 +160,13 @@ class ResultsBeside {
   bool start(const std::filesystem::path& path) {
     Result<Store> store = Store::open(path, OpenMode::kReadOnly);
     if (!store) return false;
-    thread_ = std::thread([this, other = std::move(*store)]() mutable { status_ = other.scan(filter_, only_); });
+    thread_ = std::thread([this, path, other = std::move(*store)]() mutable {
+      try {
+        status_ = other.scan(filter_, only_);
+      } catch (const std::exception& thrown) {
+        status_ = Error{ErrorKind::kMachine, path.string(), thrown.what(), "try again, with more memory"};
+      }
+    });
     return true;
   }
   Status finish() {

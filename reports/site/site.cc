@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -419,9 +420,16 @@ Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const O
   site.model = std::move(*model);
   // Neither needs what series are found to be, nor writes where that is written.
   Status drawn;
-  std::thread beside([&] { drawn = draw_from_trials(site); });
-  look_at_series(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
-  beside.join();
+  {
+    const std::jthread beside([&] {
+      try {
+        drawn = draw_from_trials(site);
+      } catch (const std::exception& thrown) {
+        drawn = Error{ErrorKind::kMachine, "the site", thrown.what(), "try again, with more memory"};
+      }
+    });
+    look_at_series(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
+  }
   if (!drawn) return std::move(drawn).error();
   split_speedups(site);
   sum_machines(site);
