@@ -315,7 +315,6 @@ TEST_P(Views, ThePageDescribesEveryColumn) {
 }
 
 TEST_P(Views, ThePagesQueriesRun) {
-  if (GetParam() != Backend::kSqlite) GTEST_SKIP() << "the page's queries are for sqlite3";
   put_matrix();
   TrialRecord failed = testing::trial(setting_, "unlocked", 9);
   failed.status = "failed";
@@ -326,7 +325,10 @@ TEST_P(Views, ThePagesQueriesRun) {
   int queries = 0;
   for (std::size_t at = page.find(open); at != std::string::npos; at = page.find(open, at + 1)) {
     const std::size_t begin = at + open.size();
-    const std::string sql = page.substr(begin, page.find("```", begin) - begin);
+    std::string sql = page.substr(begin, page.find("```", begin) - begin);
+    // As the page says of it.
+    const std::size_t json = sql.find("json ->> 'kernel'");
+    if (json != std::string::npos && GetParam() == Backend::kPostgres) sql.replace(json, 4, "CAST(json AS json)");
     EXPECT_FALSE(query(sql).empty()) << sql;
     ++queries;
   }
