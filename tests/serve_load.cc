@@ -41,6 +41,7 @@ constexpr const char* kSubmissions = "/api/v1/submissions";
 constexpr const char* kType = "application/vnd.capbench.bundle";
 constexpr double kLeastRatio = 0.5;
 constexpr double kMostMemory = 200e6;
+constexpr double kMostPerSecond = 1600;  // a round has no more to submit; a faster server is done sooner
 
 struct Options {
   std::string program;
@@ -195,6 +196,8 @@ Served start_bare(const fs::path& folder, const std::map<std::string, std::strin
 }
 
 struct Rate {
+  double count = 0;
+  double seconds = 0;
   double per_second = 0;
   double p50_ms = 0;
   double p99_ms = 0;
@@ -206,7 +209,8 @@ Rate rate_of(std::vector<double>& took, double seconds) {
   const auto at = [&](double share) {
     return 1e3 * took[static_cast<std::size_t>(share * static_cast<double>(took.size() - 1))];
   };
-  return {static_cast<double>(took.size()) / seconds, at(0.5), at(0.99)};
+  const auto count = static_cast<double>(took.size());
+  return {count, seconds, count / seconds, at(0.5), at(0.99)};
 }
 
 // Each client asks again as soon as it has its answer. `ask` returns false when there is nothing more to ask.
@@ -255,13 +259,13 @@ void print_rate(const char* who, const Rate& rate) {
 
 class Bench {
  public:
-  Bench(const Options& options, const fs::path& folder) : options_(options), folder_(folder) {}
+  Bench(const Options& options, const fs::path& folder)
+      : options_(options), folder_(folder), per_round_(static_cast<std::size_t>(options.round_s * kMostPerSecond)) {}
 
   int run() {
-    const auto per_round = static_cast<std::size_t>(options_.round_s * 1600);
     const auto for_both = static_cast<std::size_t>(options_.both_s * options_.both_rate);
     const auto start = Clock::now();
-    bundles_ = make_bundles(per_round * static_cast<std::size_t>(options_.rounds) + for_both + 50);
+    bundles_ = make_bundles(per_round_ * static_cast<std::size_t>(options_.rounds) + for_both + 50);
     fmt::print("{} bundles of {} bytes, made in {:.0f} s; {} clients\n", bundles_.size(), bundles_[0].archive.size(),
                seconds_since(start), options_.clients);
     capbench_ = start_capbench(options_, folder_);
@@ -326,16 +330,18 @@ class Bench {
     std::vector<double> behind;  // verified per second when nothing else happens
     std::vector<double> both;    // acknowledged and verified, per second of both times together
     for (int round = 0; round < options_.rounds; ++round) {
+      std::atomic<std::size_t> tickets = 0;
       const Rate ours = run_clients(capbench_.port, options_.clients, options_.round_s, [&](httplib::Client& client) {
+        if (tickets++ >= per_round_) return false;
         submit(client);
         return true;
       });
       const double left = waiting();
       const double took = verified();
       if (took > 0.2) behind.push_back(left / took);
-      both.push_back(ours.per_second * options_.round_s / (options_.round_s + took));
-      fmt::print("  {:<10} {:>9.0f} of {:.0f} verified meanwhile, the rest in {:.1f} s\n", "",
-                 ours.per_second * options_.round_s - left, ours.per_second * options_.round_s, took);
+      both.push_back(ours.count / (ours.seconds + took));
+      fmt::print("  {:<10} {:>9.0f} of {:.0f} verified meanwhile, the rest in {:.1f} s\n", "", ours.count - left,
+                 ours.count, took);
       std::atomic<std::size_t> next = 0;
       const Rate bare = run_clients(bare_.port, options_.clients, options_.round_s, [&](httplib::Client& client) {
         const auto answer = client.Post(kSubmissions, bundles_[next++ % bundles_.size()].archive, kType);
@@ -432,6 +438,7 @@ class Bench {
 
   const Options options_;
   const fs::path folder_;
+  const std::size_t per_round_;
   std::vector<Bundle> bundles_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
