@@ -125,7 +125,8 @@ bool LlamaBenchReader::State::step(bool at_end) {
     move_to(skips_line ? text.size() : newline + 1);
     return true;
   }
-  if (is_line_start && text.substr(position).starts_with(kUtf8Mark)) position += kUtf8Mark.size();
+  // All of them, however they arrive: files that were put together have several.
+  while (is_line_start && text.substr(position).starts_with(kUtf8Mark)) position += kUtf8Mark.size();
   std::size_t at = position;
   while (at < text.size() && (is_blank(text[at]) || (is_in_json && text[at] == ','))) ++at;
   if (at == text.size()) {

@@ -390,6 +390,26 @@ TEST(Json, AWrongRowIsPassedOverWithItsWholeLineHoweverItArrives) {
   }
 }
 
+TEST(Markdown, MarksOfSeveralFilesAreSkippedHoweverTheyArrive) {
+  const std::string text = std::string("\xEF\xBB\xBF\xEF\xBB\xBF\xEF\xBB\xBF") + std::string(kTable);
+  for (const std::size_t chunk : {std::size_t{1}, std::size_t{2}, std::size_t{5}, text.size()}) {
+    RowList list;
+    LlamaBenchReader reader(list);
+    for (std::size_t at = 0; at < text.size(); at += chunk) reader.feed(std::string_view(text).substr(at, chunk));
+    reader.finish();
+    EXPECT_EQ(list.rows.size(), read(kTable).rows.size()) << chunk;
+  }
+}
+
+TEST(Quarantine, ATimeWithoutARate) {
+  std::string row(kRow);
+  row = row.substr(0, row.find(R"(, "samples_ns")")) + "}";
+  const std::size_t rate = row.find(R"("avg_ts")");
+  row.erase(rate, row.find(',', rate) + 1 - rate);
+  EXPECT_THAT(read(row).rows, SizeIs(1));
+  EXPECT_EQ(reason(row.replace(row.find("150000000"), 9, "1e-300")), "impossible avg_ns: 1e-300");
+}
+
 // Whatever is done to a file, it is read to its end without a crash, and what comes out is well formed.
 TEST(Hostile, EveryByteChangedAndEveryLengthCut) {
   const std::string all = std::string(kTable) + "[\n" + std::string(kRow) + "\n]\n" + std::string(kCsvHeading) +

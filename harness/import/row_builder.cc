@@ -355,6 +355,9 @@ std::string RowBuilder::read_averages(ImportedRow& row) {
   row.mean_ts = avg_ts_;
   if (!row.mean_ts && avg_ns_) {
     row.mean_ts = 1e9 * static_cast<double>(row.result.n_prompt + row.result.n_gen) / *avg_ns_;
+    if (!std::isfinite(*row.mean_ts) || *row.mean_ts <= 0) {
+      return fmt::format("impossible avg_ns: {}", shown(*find(Field::kAvgNs)));
+    }
     row.flags.emplace_back("rate of the mean time");
   }
   return "";
