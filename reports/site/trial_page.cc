@@ -130,7 +130,7 @@ Result<std::string> capabilities_section(schema::Database& database, const std::
                 {"Requested", "text", ""},
                 {"Observed", "text", ""},
                 {"Seen in", "text", ""},
-                {"", "text", ""}},
+                {"As requested", "text", "whether what was seen is what was asked for"}},
                rows) +
          "</section>\n";
 }

@@ -1,7 +1,8 @@
 // How long `capbench serve` takes for each kind of page: node load.mjs CAPBENCH DB [REQUESTS [MODULES CHROMIUM]]. Every
 // request asks for another page as long as there are others, spread over all there are, so nothing comes out of the server's
 // cache the first time. Prints a table; exits 1 if the 95th percentile of a kind is over 50 ms. With a browser, the first view
-// of a page of each kind too, by a visitor who has nothing in the cache: exits 1 if it takes over 1 s or over 1 MB.
+// of a page of each kind too, by a visitor who has nothing in the cache: exits 1 if it takes over 1 s or, with its figures,
+// over 1 MB.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { Agent, get } from "node:http";
@@ -46,28 +47,43 @@ const links = (html, pattern) => [...new Set([...html.matchAll(pattern)].map((fo
 
 let failed = false;
 
-// In a fresh profile each: until all that the page loads is there and what can be seen of its figures is drawn.
+// In a fresh profile each, by the page's own clock, which starts when the browser is told to go there: until its text and tables
+// are painted and all that they need is there. Figures come after it; those that can be seen are drawn by the time that
+// stands beside it.
 async function firstViews(kinds) {
   const driver = createRequire(join(resolve(modules), "playwright-core/package.json"))("playwright-core");
   const browser = await driver.chromium.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-  console.log("| first view | different | median ms | most ms | most kB | under 1 s, under 1 MB |");
-  console.log("|---|--:|--:|--:|--:|---|");
+  console.log("| first view | different | median ms | most ms | figures too, most ms | most kB | under 1 s, under 1 MB |");
+  console.log("|---|--:|--:|--:|--:|--:|---|");
   for (const [name, paths] of Object.entries(kinds)) {
     if (!paths[0]?.endsWith(".html") && paths[0] !== "/") continue;
     const took = [];
     let most = 0;
+    let mostDrawn = 0;
     for (const path of spread(paths, 5)) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
       const page = await context.newPage();
-      const start = performance.now();
+      await page.addInitScript(() => {
+        globalThis.drawnAt = new Map();
+        new MutationObserver((changes) => {
+          for (const { target } of changes) globalThis.drawnAt.set(target, performance.now());
+        }).observe(document, { subtree: true, attributeFilter: ["data-drawn"] });
+      });
       await page.goto(base + path, { waitUntil: "load" });
-      await page.waitForFunction(() =>
-        [...document.querySelectorAll("figure.plot")].every((figure) => {
+      const viewed = await page.waitForFunction(() => {
+        const seen = [...document.querySelectorAll("figure.plot")].filter((figure) => {
           const place = figure.getBoundingClientRect();
-          return figure.offsetParent === null || place.top > innerHeight || place.bottom < 0 || figure.dataset.drawn;
-        }),
-      );
-      took.push(performance.now() - start);
+          return figure.offsetParent !== null && place.top < innerHeight && place.bottom > 0;
+        });
+        const paint = performance.getEntriesByName("first-contentful-paint")[0];
+        if (!paint || seen.some((figure) => !globalThis.drawnAt.has(figure))) return 0;
+        const { loadEventEnd } = performance.getEntriesByType("navigation")[0];
+        const first = Math.max(loadEventEnd, paint.startTime);
+        return { first, drawn: Math.max(first, ...seen.map((figure) => globalThis.drawnAt.get(figure))) };
+      });
+      const { first, drawn } = await viewed.jsonValue();
+      took.push(first);
+      mostDrawn = Math.max(mostDrawn, drawn);
       const bytes = await page.evaluate(() =>
         [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].reduce((sum, one) => sum + one.transferSize, 0),
       );
@@ -77,7 +93,7 @@ async function firstViews(kinds) {
     took.sort((a, b) => a - b);
     const holds = took.at(-1) < 1000 && most < 1_000_000;
     if (!holds) failed = true;
-    console.log(`| ${name} | ${took.length} | ${took[Math.floor(took.length / 2)].toFixed(0)} | ${took.at(-1).toFixed(0)} | ${(most / 1000).toFixed(0)} | ${holds ? "pass" : "FAIL"} |`);
+    console.log(`| ${name} | ${took.length} | ${took[Math.floor(took.length / 2)].toFixed(0)} | ${took.at(-1).toFixed(0)} | ${mostDrawn.toFixed(0)} | ${(most / 1000).toFixed(0)} | ${holds ? "pass" : "FAIL"} |`);
   }
   await browser.close();
 }

@@ -78,12 +78,14 @@ export async function draw(one: Figure): Promise<void> {
   const width = one.canvas.clientWidth;
   const spec = coloured(fitted(one.spec, width)) as Record<string, unknown>;
   one.result = await window.capbenchPlots.draw(one.canvas, spec, config(width));
+  one.canvas.style.minHeight = "";
   one.canvas.querySelector("svg")?.setAttribute("aria-label", one.element.querySelector("figcaption")?.textContent ?? "");
   for (const told of one.drawn) told(one.result);
   one.element.dataset["drawn"] = "true";
 }
 
 function fail(one: Figure, error: unknown): void {
+  one.canvas.style.minHeight = "";
   one.canvas.textContent = `This figure could not be drawn: ${error instanceof Error ? error.message : String(error)}`;
 }
 
@@ -93,6 +95,42 @@ export function redrawAll(): void {
   }
 }
 
+// About how high the specification will be drawn, so that nothing below it moves when it is: pixels.
+function room(spec: Record<string, unknown>): number {
+  const axes = 80; // with titles and the key
+  if (typeof spec["height"] === "number") return spec["height"] + axes;
+  const step = (spec["height"] as { step?: number } | undefined)?.step ?? 0;
+  const values = (spec["data"] as { values?: Record<string, unknown>[] } | undefined)?.values ?? [];
+  const layers = (spec["layer"] ?? []) as { encoding?: Record<string, { field?: string }> }[];
+  const places = (channel: string) => {
+    const field = [spec as (typeof layers)[0], ...layers].map((one) => one.encoding?.[channel]?.field).find(Boolean);
+    return field ? Math.max(1, new Set(values.map((value) => value[field])).size) : 1;
+  };
+  const gaps = places("yOffset") > 1 ? 1.4 : 1;
+  return step * gaps * places("y") * places("yOffset") + axes;
+}
+
+function inView(one: Figure): boolean {
+  const place = one.element.getBoundingClientRect();
+  return place.top < innerHeight && place.bottom > 0;
+}
+
+// One after another, what can be seen first, and the page answers between them.
+const waiting: Figure[] = [];
+let drawing = false;
+async function drawWaiting(): Promise<void> {
+  if (drawing) return;
+  drawing = true;
+  while (waiting.length > 0) {
+    const seen = waiting.findIndex(inView);
+    const [one] = waiting.splice(Math.max(0, seen), 1);
+    if (!one || one.result) continue;
+    await draw(one).catch((error: unknown) => fail(one, error));
+    await new Promise((done) => setTimeout(done));
+  }
+  drawing = false;
+}
+
 export function startFigures(): void {
   const seen = new IntersectionObserver(
     (entries) => {
@@ -100,8 +138,9 @@ export function startFigures(): void {
         if (!entry.isIntersecting) continue;
         seen.unobserve(entry.target);
         const one = all.get(entry.target.id);
-        if (one && !one.result) draw(one).catch((error: unknown) => fail(one, error));
+        if (one && !one.result) waiting.push(one);
       }
+      void drawWaiting();
     },
     { rootMargin: "200px" },
   );
@@ -109,6 +148,7 @@ export function startFigures(): void {
     const spec = data<Record<string, unknown>>(element.dataset["spec"] ?? "");
     const canvas = element.querySelector<HTMLElement>(".canvas");
     if (!spec || !canvas) continue;
+    canvas.style.minHeight = `${room(spec)}px`;
     all.set(element.id, { element, canvas, spec, result: null, drawn: [] });
     seen.observe(element);
   }
