@@ -13,9 +13,9 @@ namespace capbench::imports {
 namespace {
 
 constexpr std::size_t kPartBytes = 1U << 20U;
-constexpr std::size_t kBatchRows = 256;
-constexpr std::size_t kBatchBytes = 1U << 20U;
-constexpr std::size_t kBatches = 16;
+constexpr std::size_t kBatchRows = 128;
+constexpr std::size_t kBatchBytes = 512U << 10U;
+constexpr std::size_t kBatches = 10;
 
 using Batches = Channel<RowBatch>;
 using SpareRows = Channel<std::vector<ImportedRow>>;
