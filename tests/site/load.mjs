@@ -1,8 +1,8 @@
 // How long `capbench serve` takes for each kind of page: node load.mjs CAPBENCH DB [REQUESTS [MODULES CHROMIUM]]. Every
 // request asks for another page as long as there are others, spread over all there are, so nothing comes out of the server's
 // cache the first time. Prints a table; exits 1 if the 95th percentile of a kind is over 50 ms. With a browser, the first view
-// of a page of each kind too, by a visitor who has nothing in the cache: exits 1 if it takes over 1 s or, with its figures,
-// over 1 MB.
+// of a page of each kind too, by a visitor who has nothing in the cache: exits 1 if it takes, with the figures that can be
+// seen, over 1 s or over 1 MB.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { Agent, get } from "node:http";
@@ -48,8 +48,8 @@ const links = (html, pattern) => [...new Set([...html.matchAll(pattern)].map((fo
 let failed = false;
 
 // In a fresh profile each, by the page's own clock, which starts when the browser is told to go there: until its text and tables
-// are painted and all that they need is there. Figures come after it; those that can be seen are drawn by the time that
-// stands beside it.
+// are painted and all that they need is there; and until the figures that can be seen are drawn too, which is what the bound is
+// for.
 async function firstViews(kinds) {
   const driver = createRequire(join(resolve(modules), "playwright-core/package.json"))("playwright-core");
   const browser = await driver.chromium.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
@@ -91,7 +91,7 @@ async function firstViews(kinds) {
       await context.close();
     }
     took.sort((a, b) => a - b);
-    const holds = took.at(-1) < 1000 && most < 1_000_000;
+    const holds = mostDrawn < 1000 && most < 1_000_000;
     if (!holds) failed = true;
     console.log(`| ${name} | ${took.length} | ${took[Math.floor(took.length / 2)].toFixed(0)} | ${took.at(-1).toFixed(0)} | ${mostDrawn.toFixed(0)} | ${(most / 1000).toFixed(0)} | ${holds ? "pass" : "FAIL"} |`);
   }
