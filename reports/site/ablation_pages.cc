@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reports/site/drawing.h"
 #include "reports/site/pages.h"
-#include "reports/site/spec.h"
+#include "reports/site/plots.h"
 
 namespace capbench::site {
 namespace {
@@ -170,23 +171,22 @@ std::string factors_table(const AblationFamily& family, const std::string& id, c
 std::string forest(const AblationRow& row, const AblationFamily& family, const std::string& id) {
   std::vector<Ratio> ratios;
   for (const AblationFactor& factor : family.factors) {
-    const auto add = [&](const std::optional<stats::Effect>& effect, const char* group) {
+    const auto add = [&](const std::optional<stats::Effect>& effect, std::string_view group) {
       const stats::RatioInterval* ratio = simultaneous_of(effect);
       if (ratio == nullptr) return;
       ratios.push_back({factor.factor.label, group, ratio->ratio, interval_of(ratio->lo, ratio->hi), ratio->label});
     };
-    add(factor.removing, "everything unlocked");
-    add(factor.adding, "everything else stock");
-    add(factor.main, "on average");
+    add(factor.removing, kWithAll);
+    add(factor.adding, kWithNone);
+    add(factor.main, kOnAverage);
   }
   if (ratios.empty()) return "";
-  return figure(id,
-                fmt::format("{}: speed with the factor over speed without it; the band is the margin of {:.1f} %",
-                            row.test, 100 * row.margin),
-                ratios_spec(ratios, {"with over without, simultaneous 95 % intervals",
-                                     {"everything unlocked", "everything else stock", "on average"},
-                                     {"var(--unlocked)", "var(--stock)", "var(--other)"},
-                                     row.margin}));
+  return figure(
+      id,
+      fmt::format("{}: speed with the factor over speed without it, with simultaneous 95 % intervals; the band is "
+                  "the margin of {:.1f} %",
+                  row.test, 100 * row.margin),
+      draw_ratios(ratios, "with over without", row.margin));
 }
 
 std::string interactions(const AblationFamily& family, const std::string& id, const std::string& test) {
@@ -236,7 +236,7 @@ std::string test_section(const AblationRow& row, std::size_t index) {
     if (const auto speed = speed_of(arm)) arms.push_back({arm.name, arm.mode, *speed});
   }
   if (!arms.empty()) {
-    html += figure(fmt::format("arms-{}", index), row.test + ": every arm, with 95 % intervals", arms_spec(arms));
+    html += figure(fmt::format("arms-{}", index), row.test + ": every arm, with 95 % intervals", draw_arms(arms));
   }
   for (std::size_t f = 0; f < row.families.size(); ++f) {
     const AblationFamily& family = row.families[f];

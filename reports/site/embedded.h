@@ -8,7 +8,7 @@ namespace capbench::site {
 
 extern const std::string_view kStyle;     // style.css
 extern const std::string_view kApp;       // app.ts, bundled
-extern const std::string_view kPlots;     // plots.ts with Vega, Vega-Lite and Vega-Embed, bundled
+extern const std::string_view kPlots;     // plots.ts with the plots and what they need of Vega, bundled
 extern const std::string_view kLicences;  // of everything that was bundled
 
 }  // namespace capbench::site

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "reports/site/drawing.h"
 #include "reports/site/pages.h"
-#include "reports/site/spec.h"
 
 namespace capbench::site {
 namespace {
@@ -172,7 +172,7 @@ std::string figure_of(const Site& site, const AxisView& view, const std::string&
     }
   }
   return figure(id, "Median of trial medians at each point, with its 95 % interval; a click opens the trial",
-                history_spec(points, segments, lines, view.axis == Axis::kRuns));
+                draw_history(points, segments, lines, view.axis == Axis::kRuns));
 }
 
 std::string points_table(const Site& site, const AxisView& view, const std::string& id) {
@@ -361,7 +361,7 @@ std::string history_index(const Site& site, std::size_t part) {
     body += table("series", caption,
                   {{"Model", "wide", ""},
                    {"Test", "text", ""},
-                   {"Mode", "text", ""},
+                   {"Mode", "wide", ""},
                    {"Machine", "wide", ""},
                    {"Builds", "num", "points, over all settings"},
                    {"Newest", "num", "tokens per second, median of trial medians"},
@@ -422,7 +422,7 @@ std::string failures_page(const Site& site, std::size_t part) {
                    {"Started (UTC)", "text", ""},
                    {"Status and reason", "wide", ""},
                    {"Model", "wide", ""},
-                   {"Arm", "text", ""},
+                   {"Arm", "wide", ""},
                    {"Machine", "wide", ""}},
                   rows, true);
   }

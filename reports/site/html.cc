@@ -138,11 +138,11 @@ std::string data_block(std::string_view id, const Json& data) {
   return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, safe_json(data));
 }
 
-std::string figure(std::string_view id, std::string_view caption, const Json& spec) {
+std::string figure(std::string_view id, std::string_view caption, const Json& drawing) {
   return fmt::format(
-      "<figure class=\"plot\" id=\"{0}\" data-spec=\"{0}-spec\"><figcaption>{1}</figcaption>"
+      "<figure class=\"plot\" id=\"{0}\" data-drawing=\"{0}-drawing\"><figcaption>{1}</figcaption>"
       "<div class=\"canvas\"></div></figure>\n{2}",
-      id, esc(caption), data_block(fmt::format("{}-spec", id), spec));
+      id, esc(caption), data_block(fmt::format("{}-drawing", id), drawing));
 }
 
 std::string number(double value) {

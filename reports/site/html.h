@@ -35,9 +35,9 @@ std::string page(const Frame& frame, std::string_view body);
 // A block of data for the scripts; `id` is ours.
 std::string data_block(std::string_view id, const Json& data);
 
-// A Vega-Lite specification that is drawn when it comes into view. `caption` is not escaped. The table that says the
-// same belongs beside it: a figure is not read without scripts.
-std::string figure(std::string_view id, std::string_view caption, const Json& spec);
+// A drawing (drawing.h), made when it comes into view. `caption` is not escaped. The table that says the same belongs
+// beside it: a figure is not read without scripts.
+std::string figure(std::string_view id, std::string_view caption, const Json& drawing);
 
 // JSON that is also safe between <script> tags and as a script's literal.
 std::string safe_json(const Json& data);

@@ -7,8 +7,9 @@
 #include <set>
 #include <tuple>
 
+#include "reports/site/drawing.h"
 #include "reports/site/pages.h"
-#include "reports/site/spec.h"
+#include "reports/site/plots.h"
 
 namespace capbench::site {
 namespace {
@@ -26,12 +27,14 @@ std::string headline_section(const Site& site) {
   if (site.headlines.empty())
     return html + "<p>No suite here has both a stock and an unlocked arm that count.</p></section>\n";
   std::vector<Ratio> ratios;
+  std::vector<std::vector<std::string>> parts;
   std::vector<TableRow> cells;
   for (const reports::SpeedupRow& one : site.headlines) {
     const reports::SpeedupRow* row = &one;
-    const std::string name = model_text(row->model, row->model_kind) + ", " + row->test;
-    ratios.push_back(
-        {name + ", " + row->machine, row->treatment, row->speedup->value, row->speedup->ci95, row->speedup->interval});
+    parts.push_back(
+        {model_text(row->model, row->model_kind), row->test, row->machine, row->guest, row->suite, row->build});
+    ratios.push_back({"", row->treatment == kProven ? kProven : kUnproven, row->speedup->value, row->speedup->ci95,
+                      row->speedup->interval});
     cells.push_back({{esc(model_text(row->model, row->model_kind))},
                      {esc(row->test)},
                      {esc(row->machine)},
@@ -42,9 +45,10 @@ std::string headline_section(const Site& site) {
                      {badge(row->treatment, row->treatment == "proven" ? "good" : "warn") + " " +
                       badge(row->quality, row->quality == "passed" ? "good" : "")}});
   }
-  html +=
-      figure("headlines", "Speedups with their 95 % intervals, logarithmic",
-             ratios_spec(ratios, {"unlocked over stock", {"proven", "unproven"}, {"var(--unlocked)", "var(--other)"}}));
+  const std::vector<std::string> names = row_names(parts, 2);
+  for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i].row = names[i];
+  html += figure("headlines", "Speedups with their 95 % intervals, logarithmic",
+                 draw_ratios(ratios, "unlocked over stock"));
   html += table("headline-table", "The largest ratio of each suite, machine and model, of the newest build",
                 {{"Model", "wide", ""},
                  {"Test", "text", ""},

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "reports/flags_text.h"
+#include "reports/site/drawing.h"
 #include "reports/site/pages.h"
-#include "reports/site/spec.h"
 #include "reports/text.h"
 
 namespace capbench::site {
@@ -55,46 +55,43 @@ std::string evidence(const SpeedupRow& row) {
   return html;
 }
 
-struct Part {
-  std::vector<const SpeedupRow*> rows;
-  bool one_machine = true;
-};
-
-std::string figure_row(const SpeedupRow& row, bool one_machine) {
-  std::string text = model_text(row.model, row.model_kind) + ", " + row.test;
-  if (!row.workload.empty()) text += " (" + row.workload + ")";
-  if (!one_machine) text += ", " + row.machine;
-  if (row.arms_shown) {
-    for (const ModeSummary& mode : row.modes) {
-      if (mode.mode == reports::kUnlocked && !mode.arm.empty()) text += ", " + mode.arm;
-    }
+// What a row is, the most telling first.
+std::vector<std::string> parts_of_name(const SpeedupRow& row) {
+  std::string arm;
+  for (const ModeSummary& mode : row.modes) {
+    if (row.arms_shown && mode.mode == reports::kUnlocked) arm = mode.arm;
   }
-  return text;
+  return {model_text(row.model, row.model_kind),          row.test,  row.machine, arm, row.workload,
+          row.guest.empty() ? "" : "guest: " + row.guest, row.suite, row.build};
 }
 
-std::string bars_figure(const Part& part, bool generation) {
-  std::vector<Bar> bars;
-  std::size_t rows = 0;
-  for (const SpeedupRow* row : part.rows) {
-    if ((row->n_gen > 0 && row->n_prompt == 0) != generation || rows == kFigureRows) continue;
-    bool any = false;
-    for (const ModeSummary& mode : row->modes) {
-      if (!mode.stats || !reports::is_core_mode(mode.mode)) continue;
-      bars.push_back({figure_row(*row, part.one_machine), mode.mode, mode.stats->median});
-      any = true;
-    }
-    rows += any ? 1 : 0;
+std::string bars_figure(const std::vector<SpeedupRow>& all, bool generation) {
+  std::vector<const SpeedupRow*> shown;
+  std::vector<std::vector<std::string>> parts;
+  const auto has_bar = [](const ModeSummary& mode) { return mode.stats && reports::is_core_mode(mode.mode); };
+  for (const SpeedupRow& row : all) {
+    if ((row.n_gen > 0 && row.n_prompt == 0) != generation || shown.size() == kFigureRows) continue;
+    if (std::none_of(row.modes.begin(), row.modes.end(), has_bar)) continue;
+    shown.push_back(&row);
+    parts.push_back(parts_of_name(row));
   }
-  if (bars.empty()) return "";
+  if (shown.empty()) return "";
+  const std::vector<std::string> names = row_names(parts, 2);
+  std::vector<Bar> bars;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    for (const ModeSummary& mode : shown[i]->modes) {
+      if (has_bar(mode)) bars.push_back({names[i], mode.mode, mode.stats->median});
+    }
+  }
   return figure(generation ? "bars-generation" : "bars-prompt",
                 generation ? "Generation, tokens per second with 95 % intervals"
                            : "Prompt processing, tokens per second with 95 % intervals",
-                bars_spec(bars));
+                draw_bars(bars));
 }
 
-std::string notes_section(const Part& part) {
+std::string notes_section(const std::vector<SpeedupRow>& rows) {
   std::set<std::string> flags;
-  for (const SpeedupRow* row : part.rows) flags.insert(row->flags.begin(), row->flags.end());
+  for (const SpeedupRow& row : rows) flags.insert(row.flags.begin(), row.flags.end());
   std::string html =
       "<section aria-labelledby=\"notes\"><h2 id=\"notes\">How to read it</h2>\n<ul class=\"notes\">\n"
       "<li>A mode's number is the median over its trials of each trial's median; one trial is one fresh process.</li>\n"
@@ -120,33 +117,29 @@ Result<std::string> speedup_page(const Site& site, Connections& connections, std
   const auto [first, last] = site.speedup_parts[part_number - 1];
   const auto report = read_speedup_of(site.model, std::span(site.model.speedup).subspan(first, last - first), stores);
   if (!report) return report.error();
-  Part part;
-  for (const SpeedupRow& row : report->rows) {
-    part.rows.push_back(&row);
-    part.one_machine = part.one_machine && row.machine == report->rows.front().machine;
-  }
   std::string body = pager("speedup", part_number, speedup_parts(site));
-  body += bars_figure(part, false) + bars_figure(part, true);
+  body += bars_figure(report->rows, false) + bars_figure(report->rows, true);
   std::vector<TableRow> rows;
-  for (const SpeedupRow* row : part.rows) {
-    std::string about = esc(model_text(row->model, row->model_kind));
-    about += fmt::format("<span class=\"range\">{}</span>", esc(row->suite + ", " + row->workload));
-    std::string machine = esc(row->machine);
+  for (const SpeedupRow& row : report->rows) {
+    std::string about = esc(model_text(row.model, row.model_kind));
+    about += fmt::format("<span class=\"range\">{}</span>", esc(row.suite + ", " + row.workload));
+    std::string machine = esc(row.machine);
+    const std::string guest = row.guest.empty() ? "" : "guest: " + row.guest;
     machine += fmt::format("<span class=\"range\">{}</span>",
-                           esc(row->build + (row->guest.empty() ? "" : ", guest: " + row->guest)));
-    const double percent = row->percent_of_bare_metal ? row->percent_of_bare_metal->value : 0;
-    rows.push_back({{about, row->model},
-                    {esc(row->test.empty() ? "(no result)" : row->test)},
-                    {machine, row->machine},
-                    speed_cell(*row, reports::kBareMetal),
-                    speed_cell(*row, reports::kStock),
-                    speed_cell(*row, reports::kUnlocked),
-                    {estimate(row->speedup, true), fmt::format("{}", row->speedup ? row->speedup->value : 0), "key"},
+                           esc(row.build + (row.build.empty() || guest.empty() ? "" : ", ") + guest));
+    const double percent = row.percent_of_bare_metal ? row.percent_of_bare_metal->value : 0;
+    rows.push_back({{about, row.model},
+                    {esc(row.test.empty() ? "(no result)" : row.test)},
+                    {machine, row.machine},
+                    speed_cell(row, reports::kBareMetal),
+                    speed_cell(row, reports::kStock),
+                    speed_cell(row, reports::kUnlocked),
+                    {estimate(row.speedup, true), fmt::format("{}", row.speedup ? row.speedup->value : 0), "key"},
                     {percent > 0 ? fmt::format("<span class=\"value\">{:.1f} %</span> {}", percent,
-                                               range(row->percent_of_bare_metal->ci95))
+                                               range(row.percent_of_bare_metal->ci95))
                                  : std::string("<span class=\"soft\">\xE2\x80\x93</span>"),
                      fmt::format("{}", percent)},
-                    {evidence(*row), row->treatment}});
+                    {evidence(row), row.treatment, "badges"}});
   }
   if (rows.empty()) {
     body += "<p>Nothing has been measured yet.</p>\n";
@@ -163,7 +156,7 @@ Result<std::string> speedup_page(const Site& site, Connections& connections, std
                    {"Evidence", "text", "whether the treatment was proven, and the output checked"}},
                   rows, true);
   }
-  body += notes_section(part);
+  body += notes_section(report->rows);
   return page(frame_of(site, "Speedup", "speedup.html",
                        "Every model on every machine: <span class=\"mode bare\">bare-metal</span>, <span class=\"mode "
                        "stock\">stock</span> and <span class=\"mode unlocked\">unlocked</span>."),

@@ -67,7 +67,7 @@ std::string checks_section(const Submission& submission) {
 TableRow trial_row(const std::string& link, const std::array<std::string_view, 8>& texts) {
   const auto& [arm, mode, model, model_kind, workload, status, reason, started] = texts;
   return {{link},
-          {mode_name(mode) + "<span class=\"range\">" + esc(arm) + "</span>"},
+          {mode_name(mode) + (arm == mode ? "" : "<span class=\"range\">" + esc(arm) + "</span>")},
           {esc(model_text(std::string(model), std::string(model_kind)))},
           {esc(workload)},
           {status_html(status, reason)},

@@ -117,11 +117,14 @@ Result<std::string> capabilities_section(schema::Database& database, const std::
       return statement->bytes(column).empty() ? std::string("<span class=\"soft\">\xE2\x80\x93</span>")
                                               : esc(statement->bytes(column));
     };
+    const bool asked = !statement->bytes(1).empty();
     rows.push_back({{esc(statement->bytes(0))},
                     {text(1)},
                     {text(2)},
                     {text(3)},
-                    {statement->integer(4) != 0 ? badge("agrees", "good") : badge("differs", "bad")}});
+                    {statement->integer(4) == 0 ? badge("differs", "bad")
+                     : asked                    ? badge("agrees", "good")
+                                                : "<span class=\"soft\">not asked for</span>"}});
   }
   if (rows.empty()) return std::string();
   return "<section aria-labelledby=\"treatment\"><h2 id=\"treatment\">Treatment</h2>\n" +

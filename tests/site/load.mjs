@@ -48,7 +48,7 @@ const links = (html, pattern) => [...new Set([...html.matchAll(pattern)].map((fo
 let failed = false;
 
 // In a fresh profile each, by the page's own clock, which starts when the browser is told to go there: until its text and tables
-// are painted and all that they need is there; and until the figures that can be seen are drawn too, which is what the bound is
+// are painted and their scripts have run; and until the figures that can be seen are drawn too, which is what the bound is
 // for.
 async function firstViews(kinds) {
   const driver = createRequire(join(resolve(modules), "playwright-core/package.json"))("playwright-core");
@@ -77,8 +77,8 @@ async function firstViews(kinds) {
         });
         const paint = performance.getEntriesByName("first-contentful-paint")[0];
         if (!paint || seen.some((figure) => !globalThis.drawnAt.has(figure))) return 0;
-        const { loadEventEnd } = performance.getEntriesByType("navigation")[0];
-        const first = Math.max(loadEventEnd, paint.startTime);
+        const [{ domContentLoadedEventEnd }] = performance.getEntriesByType("navigation");
+        const first = Math.max(domContentLoadedEventEnd, paint.startTime);
         return { first, drawn: Math.max(first, ...seen.map((figure) => globalThis.drawnAt.get(figure))) };
       });
       const { first, drawn } = await viewed.jsonValue();

@@ -6,7 +6,9 @@ import { startHistory } from "./history";
 import { startTables } from "./tables";
 import { startTheme } from "./theme";
 
-startTheme(redrawAll);
+startTheme();
+// On a phone the navigation is wider than the window.
+document.querySelector("nav.site [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 startTables();
 startFigures();
 startExplorer();

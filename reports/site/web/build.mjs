@@ -1,12 +1,64 @@
-// Type-checks and bundles the scripts of the site and writes them, with the style sheet and the licences of what was
-// bundled, as one C++ source: node build.mjs SOURCES MODULES OUT. MODULES is the folder node_modules of package-lock.json.
+// Compiles the plots, type-checks and bundles the scripts of the site and writes them, with the style sheet and the licences
+// of what was bundled, as one C++ source: node build.mjs SOURCES MODULES PLOTS OUT. MODULES is the folder node_modules of
+// package-lock.json; PLOTS has the Vega-Lite specifications by name (print_plots.cc).
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
-const [sources, modules, out] = process.argv.slice(2).map((path) => resolve(path));
+const [sources, modules, plotsFile, out] = process.argv.slice(2).map((path) => resolve(path));
+
+const imported = (name, file) => import(pathToFileURL(join(modules, name, file)));
+const { compile } = await imported("vega-lite", "build/index.js");
+const vega = await imported("vega", "index.js");
+
+// Each specification as the dataflow that Vega runs, so that a browser needs neither Vega-Lite nor Vega's parser. What a
+// compiler complains about is an error here, but that a plot is as high as its rows are many.
+function compiled(name, specification) {
+  const complaints = [];
+  const complain = (...texts) => {
+    complaints.push(texts.join(" "));
+    return logger;
+  };
+  const logger = { level: () => logger, error: complain, warn: complain, info: () => logger, debug: () => logger };
+  const { spec } = compile(specification, { logger });
+  const real = complaints.filter((text) => !/^Dropping "fit-y" because spec has discrete height/.test(text));
+  if (real.length > 0) throw new Error(`plot ${name}: ${real.join("; ")}`);
+  // What the compiler did not understand it leaves as it is, and no figure would say so.
+  JSON.stringify(spec, (key, value) => {
+    if (value && Object.keys(value).join() === "expr") throw new Error(`plot ${name}: ${key} cannot be the expression ${value.expr}`);
+    return value;
+  });
+  return vega.parse(spec, {}, { ast: true, logger });
+}
+
+// The kinds of operators in a dataflow.
+function kinds(value, found) {
+  if (!value || typeof value !== "object") return found;
+  if (typeof value.type === "string" && "id" in value) found.add(value.type);
+  for (const inner of Object.values(value)) kinds(inner, found);
+  return found;
+}
+
+const specifications = JSON.parse(readFileSync(plotsFile, "utf8"));
+const dataflows = Object.fromEntries(Object.entries(specifications).map(([name, one]) => [name, compiled(name, one)]));
+
+// Those transforms alone that the plots use: each by the package that has it.
+const used = kinds(dataflows, new Set());
+let transforms = "";
+const registered = [];
+for (const name of ["vega-transforms", "vega-view-transforms", "vega-encode"]) {
+  const has = Object.keys(await imported(name, "index.js")).filter((kind) => used.has(kind));
+  transforms += `import { ${has.join(", ")} } from "${name}";\n`;
+  registered.push(...has);
+}
+transforms += `export const used = { ${registered.join(", ")} };\n`;
+// The rest is Vega's own; what is not is a transform of a package that nobody named here.
+const own = new Set(["operator", "resize"]);
+const missing = [...used].filter((kind) => !registered.includes(kind) && !own.has(kind));
+if (missing.length > 0) throw new Error(`plots use transforms of another package: ${missing.join(", ")}`);
 
 // One folder with everything, so that neither tool looks anywhere else.
 const work = mkdtempSync(join(tmpdir(), "capbench-site-"));
@@ -15,6 +67,12 @@ try {
     if (/\.(ts|css)$/.test(name) || name === "tsconfig.json") copyFileSync(join(sources, name), join(work, name));
   }
   symlinkSync(modules, join(work, "node_modules"));
+  writeFileSync(join(work, "transforms.js"), transforms);
+  writeFileSync(join(work, "transforms.d.ts"), "export const used: Record<string, unknown>;\n");
+  // As texts: what is not drawn is not read.
+  const texts = Object.fromEntries(Object.entries(dataflows).map(([name, one]) => [name, JSON.stringify(one)]));
+  writeFileSync(join(work, "compiled.js"), `export const dataflows = ${JSON.stringify(texts)};\n`);
+  writeFileSync(join(work, "compiled.d.ts"), "export const dataflows: Record<string, string>;\n");
 
   try {
     execFileSync(process.execPath, [join(modules, "typescript/bin/tsc"), "-p", work], { stdio: "pipe" });

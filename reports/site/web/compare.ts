@@ -148,10 +148,11 @@ class Compare {
   private fromAddress(): void {
     this.pick(0, state.get("a") ?? "", state.get("abuild") ?? "");
     this.pick(1, state.get("b") ?? "", state.get("bbuild") ?? "");
-    // Two builds of one environment, if there is only one.
-    if (!state.get("b") && this.sides.length === 1) {
-      const builds = this.sides[0]?.builds ?? [];
-      this.pick(0, "", builds[1] ?? builds[0] ?? "");
+    // At first the two newest builds of one environment: two environments often have nothing that matches.
+    const several = this.sides.find((side) => side.builds.length > 1);
+    if (!state.get("a") && !state.get("b") && several) {
+      this.pick(0, several.id, several.builds[1] ?? "");
+      this.pick(1, several.id, several.builds[0] ?? "");
     }
     void this.show();
   }
@@ -171,6 +172,14 @@ class Compare {
     } catch (error) {
       this.result.textContent = error instanceof Error ? error.message : String(error);
     }
+  }
+
+  // The choice itself is not on paper.
+  private names(): HTMLElement[] {
+    return [0, 1].map((i) => {
+      const { side, build } = this.picked(i);
+      return make("span", { class: "range" }, `${i === 0 ? "A" : "B"}: ${this.sides.find((one) => one.id === side)?.name ?? ""}, ${build || "(no build)"}`);
+    });
   }
 
   private fill(left: Map<string, Cell>, right: Map<string, Cell>): void {
@@ -205,7 +214,7 @@ class Compare {
     const table = make(
       "table",
       { class: "data", id: "compared", "data-filter": "" },
-      make("caption", {}, `${matched.length} matched ${matched.length === 1 ? "cell" : "cells"}, tokens per second`),
+      make("caption", {}, `${matched.length} matched ${matched.length === 1 ? "cell" : "cells"}, tokens per second`, ...this.names()),
       make("thead", {}, make("tr", {}, ...columns.map(([name, kind]) => make("th", { scope: "col", class: kind }, name)))),
       body,
     );

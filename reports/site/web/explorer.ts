@@ -225,7 +225,7 @@ class Explorer {
     const one = test ? figure(test.figure) : undefined;
     if (!one) return;
     one.element.dataset["chosen"] = this.arm()?.name ?? "";
-    one.result?.view.signal("chosen", this.arm()?.name ?? "").run();
+    one.view?.signal("chosen", this.arm()?.name ?? "").run();
   }
 }
 

@@ -30,8 +30,8 @@ export function startHistory(): void {
   box.before(set);
   // A point opens its trial; with the keyboard, its line in the table below does.
   for (const one of figures()) {
-    one.drawn.push((result) => {
-      result.view.addEventListener("click", (event, item) => {
+    one.drawn.push((view) => {
+      view.addEventListener("click", (event, item) => {
         const link = (item?.datum as { link?: string } | undefined)?.link;
         if (!link) return;
         event.preventDefault();

@@ -29,7 +29,7 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset["theme"] = theme;
 }
 
-export function startTheme(changed: () => void): void {
+export function startTheme(): void {
   apply(stored());
   const button = document.querySelector<HTMLButtonElement>("button.theme");
   if (!button) return;
@@ -43,9 +43,5 @@ export function startTheme(changed: () => void): void {
     apply(order[(order.indexOf(current) + 1) % order.length] ?? "auto");
     keep(current);
     label();
-    changed();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    if (current === "auto") changed();
   });
 }

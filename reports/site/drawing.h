@@ -1,10 +1,11 @@
-// Vega-Lite specifications of the pages' figures. Pure. Colours are names of the style sheet's properties
-// ("var(--stock)"), which the scripts replace by what they are in light, dark or print.
-#ifndef CAPBENCH_REPORTS_SITE_SPEC_H_
-#define CAPBENCH_REPORTS_SITE_SPEC_H_
+// What the pages' figures show: which plot (plots.h), its data and parameters, and about how high it will be, in
+// pixels. Pure.
+#ifndef CAPBENCH_REPORTS_SITE_DRAWING_H_
+#define CAPBENCH_REPORTS_SITE_DRAWING_H_
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/estimates.h"
@@ -12,37 +13,37 @@
 
 namespace capbench::site {
 
+// Names for the rows of a figure out of what each row is, the most telling first; all rows have as many parts. The
+// first `always` are in every name, the one behind them where it is not the same in all rows, and the rest only where
+// names would be alike. What is alike even so gets a number: "tinyllama, pp512 #2".
+std::vector<std::string> row_names(const std::vector<std::vector<std::string>>& rows, std::size_t always);
+
 // Bars of tokens per second, one for each mode of each row, with their intervals.
 struct Bar {
-  std::string row;
+  std::string row;  // another name for each row
   std::string mode;
   reports::Estimate speed;
 };
-Json bars_spec(const std::vector<Bar>& bars);
+Json draw_bars(const std::vector<Bar>& bars);
 
 // Ratios with their intervals on a logarithmic axis, a line at 1 (and a band of +-margin around it).
 struct Ratio {
   std::string row;
-  std::string group;  // its colour's word: "proven", "removing", ...
+  std::string_view group;  // its colour's word: kProven, kOnAverage, ...
   double value = 0;
   std::optional<reports::Interval> interval;
   std::string note;
 };
-struct RatioStyle {
-  std::string title;                // of the axis
-  std::vector<std::string> groups;  // words, in order
-  std::vector<std::string> colours;
-  double margin = 0;
-};
-Json ratios_spec(const std::vector<Ratio>& ratios, const RatioStyle& style);
+// `title` is the axis's. Groups stand in the order of plots.h.
+Json draw_ratios(const std::vector<Ratio>& ratios, std::string_view title, double margin = 0);
 
-// Arms as points with intervals; the one named by the parameter `chosen` stands out.
+// Arms as points with intervals; one of them can be chosen to stand out.
 struct ArmPoint {
   std::string arm;
   std::string mode;
   reports::Estimate speed;
 };
-Json arms_spec(const std::vector<ArmPoint>& arms);
+Json draw_arms(const std::vector<ArmPoint>& arms);
 
 // A series over builds, systems or runs: points with intervals, segments between changes, changes as lines. Points of
 // one setting are joined; the newest setting is 0.
@@ -68,18 +69,9 @@ struct HistoryChange {
   bool slower = false;
   std::string text;
 };
-Json history_spec(const std::vector<HistoryPoint>& points, const std::vector<HistorySegment>& segments,
+Json draw_history(const std::vector<HistoryPoint>& points, const std::vector<HistorySegment>& segments,
                   const std::vector<HistoryChange>& changes, bool by_date);
-
-// Products of factors: how much more the one is worth with the other. A matrix.
-struct Interaction {
-  std::string a;
-  std::string b;
-  double ratio = 0;
-  std::optional<reports::Interval> interval;
-  bool shown = false;
-};
 
 }  // namespace capbench::site
 
-#endif  // CAPBENCH_REPORTS_SITE_SPEC_H_
+#endif  // CAPBENCH_REPORTS_SITE_DRAWING_H_
