@@ -13,11 +13,13 @@ constexpr std::string_view kIcon =
 }  // namespace
 
 const std::vector<Asset>& assets() {
-  static const std::vector<Asset> kAssets{{"assets/style.css", "text/css; charset=utf-8", kStyle},
-                                          {"assets/app.js", "text/javascript; charset=utf-8", kApp},
-                                          {"assets/plots.js", "text/javascript; charset=utf-8", kPlots},
-                                          {"assets/icon.svg", "image/svg+xml", kIcon},
-                                          {"assets/licences.txt", "text/plain; charset=utf-8", kLicences}};
+  static const std::vector<Asset> kAssets = [] {
+    std::vector<Asset> all{{"assets/style.css", "text/css; charset=utf-8", kStyle},
+                           {"assets/icon.svg", "image/svg+xml", kIcon},
+                           {"assets/licences.txt", "text/plain; charset=utf-8", kLicences}};
+    for (const Script& script : scripts()) all.push_back({script.path, "text/javascript; charset=utf-8", script.text});
+    return all;
+  }();
   return kAssets;
 }
 

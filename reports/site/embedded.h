@@ -2,13 +2,20 @@
 #ifndef CAPBENCH_REPORTS_SITE_EMBEDDED_H_
 #define CAPBENCH_REPORTS_SITE_EMBEDDED_H_
 
+#include <span>
 #include <string_view>
 
 namespace capbench::site {
 
+struct Script {
+  std::string_view path;  // in the site
+  std::string_view text;
+};
+
+// app.ts, plots.ts with what the plots need of Vega, and each plot by itself (plots.h).
+std::span<const Script> scripts();
+
 extern const std::string_view kStyle;     // style.css
-extern const std::string_view kApp;       // app.ts, bundled
-extern const std::string_view kPlots;     // plots.ts with the plots and what they need of Vega, bundled
 extern const std::string_view kLicences;  // of everything that was bundled
 
 }  // namespace capbench::site

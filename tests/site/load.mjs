@@ -69,6 +69,8 @@ async function firstViews(kinds) {
           for (const { target } of changes) globalThis.drawnAt.set(target, performance.now());
         }).observe(document, { subtree: true, attributeFilter: ["data-drawn"] });
       });
+      // A window that was just opened loads the browser's own pages beside ours, for about a second.
+      await page.waitForTimeout(1500);
       await page.goto(base + path, { waitUntil: "load" });
       const viewed = await page.waitForFunction(() => {
         const seen = [...document.querySelectorAll("figure.plot")].filter((figure) => {

@@ -21,11 +21,26 @@ export function figures(): Iterable<Figure> {
   return all.values();
 }
 
+// Plots, compiled: each is a script that names itself.
+const dataflows = new Map<string, string>();
+
+declare global {
+  interface Window {
+    capbenchPlot?: (name: string, dataflow: string) => void;
+  }
+}
+window.capbenchPlot = (name, dataflow) => dataflows.set(name, dataflow);
+
+async function fetched(one: Figure): Promise<string> {
+  await Promise.all([load("assets/plots.js"), load(`assets/plot-${one.drawing.plot}.js`)]);
+  return dataflows.get(one.drawing.plot) ?? "";
+}
+
 export async function draw(one: Figure): Promise<void> {
-  await load("assets/plots.js");
+  const dataflow = await fetched(one);
   if (!window.capbenchPlots) throw new Error("assets/plots.js did not start");
   one.view?.finalize();
-  one.view = await window.capbenchPlots.draw(one.canvas, one.drawing);
+  one.view = await window.capbenchPlots.draw(one.canvas, dataflow, one.drawing);
   one.canvas.style.minHeight = "";
   one.canvas.querySelector("svg")?.setAttribute("aria-label", one.element.querySelector("figcaption")?.textContent ?? "");
   for (const told of one.drawn) told(one.view);
@@ -87,7 +102,8 @@ export function startFigures(): void {
     seen.observe(element);
   }
   // An observer speaks after the first frame only.
-  if ([...all.values()].some(inView)) void load("assets/plots.js").catch(() => undefined);
+  const first = [...all.values()].find(inView);
+  if (first) void fetched(first).catch(() => undefined);
   // What was not scrolled to is printed all the same.
   addEventListener("beforeprint", () => {
     for (const one of all.values()) {

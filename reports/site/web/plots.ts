@@ -4,7 +4,6 @@ import { transforms } from "vega-dataflow";
 import { expressionInterpreter } from "vega-interpreter";
 import { Handler } from "vega-tooltip";
 import { View } from "vega-view";
-import { dataflows } from "./compiled";
 import { used } from "./transforms";
 
 // What a figure shows: drawing.h.
@@ -17,7 +16,8 @@ export interface Drawing {
 }
 
 export interface Plots {
-  draw(element: HTMLElement, drawing: Drawing): Promise<View>;
+  // `dataflow` is the plot, compiled.
+  draw(element: HTMLElement, dataflow: string, drawing: Drawing): Promise<View>;
 }
 
 declare global {
@@ -36,15 +36,12 @@ function timed(rows: Record<string, unknown>[], times: string[]): Record<string,
 }
 
 window.capbenchPlots = {
-  draw: async (element, drawing) => {
-    const dataflow = dataflows[drawing.plot];
-    if (!dataflow) throw new Error(`no plot is called ${drawing.plot}`);
+  draw: async (element, dataflow, drawing) => {
     element.replaceChildren();
     const view = new View(JSON.parse(dataflow), {
       expr: expressionInterpreter,
       renderer: "svg",
       container: element,
-      hover: true,
       // Errors only.
       logLevel: 1,
       // Style elements are forbidden by the pages' policy; style.css has these rules.
