@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/parallel.h"
 #include "harness/stats/interval.h"
 #include "reports/history_changes.h"
 #include "reports/subject.h"
@@ -276,18 +276,11 @@ std::vector<Series> series_of(const Measurements& m, std::size_t key, Axis axis,
 
 std::vector<Series> history_of(const Measurements& measurements, Axis axis, bool details, const Decisions& decisions) {
   std::vector<std::vector<Series>> found(measurements.keys.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < found.size(); i = next++) {
-      found[i] = series_of(measurements, i, axis, {details, true}, decisions);
-    }
-  };
-  std::vector<std::thread> helpers;
   // A thread for a few series is not worth its start.
-  const std::size_t wanted = std::min<std::size_t>(std::thread::hardware_concurrency(), found.size() / 64 + 1);
-  for (std::size_t i = 1; i < wanted; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), found.size() / 64 + 1);
+  for_each_index(found.size(), threads, [&](std::size_t i) {
+    found[i] = series_of(measurements, i, axis, {details, true}, decisions);
+  });
   std::vector<Series> out;
   for (std::vector<Series>& some : found) {
     std::move(some.begin(), some.end(), std::back_inserter(out));

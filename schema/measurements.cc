@@ -2,14 +2,14 @@
 // tables looked up here: a join of a million rows by ids of 64 digits takes longer than all of it.
 #include "schema/measurements.h"
 
-#include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/beside.h"
 #include "schema/store_state.h"
 
 namespace capbench::schema {
@@ -150,35 +150,20 @@ class ResultsBeside {
     only_.result = sink.result;
     only_.member_beside = sink.member_beside;
   }
-  ResultsBeside(const ResultsBeside&) = delete;
-  ResultsBeside& operator=(const ResultsBeside&) = delete;
-  ~ResultsBeside() {
-    if (thread_.joinable()) thread_.join();
-  }
 
   // False: it cannot be opened a second time, and is read over the first connection.
   bool start(const std::filesystem::path& path) {
     Result<Store> store = Store::open(path, OpenMode::kReadOnly);
     if (!store) return false;
-    thread_ = std::thread([this, path, other = std::move(*store)]() mutable {
-      try {
-        status_ = other.scan(filter_, only_);
-      } catch (const std::exception& thrown) {
-        status_ = Error{ErrorKind::kMachine, path.string(), thrown.what(), "try again, with more memory"};
-      }
-    });
+    work_.emplace(path.string(), [this, other = std::move(*store)]() mutable { return other.scan(filter_, only_); });
     return true;
   }
-  Status finish() {
-    if (thread_.joinable()) thread_.join();
-    return std::move(status_);
-  }
+  Status finish() { return work_ ? work_->finish() : Status(); }
 
  private:
   const TrialFilter& filter_;
   MeasurementSink only_;
-  Status status_;
-  std::thread thread_;
+  std::optional<Beside> work_;
 };
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "base/parallel.h"
 #include "harness/stats/bootstrap.h"
 #include "harness/stats/gap.h"
 #include "harness/stats/options.h"
-#include "harness/stats/parallel.h"
 #include "harness/stats/prepared.h"
 
 namespace capbench::stats {

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,7 +12,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/beside.h"
 #include "base/digest.h"
+#include "base/parallel.h"
 #include "harness/stats/summary.h"
 #include "reports/read_ablation.h"
 #include "reports/site/database.h"
@@ -59,16 +59,10 @@ FoundSeries look_at(const Model& model, std::uint32_t index, std::vector<std::ui
 
 void look_at_series(Site& site, unsigned threads) {
   const Model& model = site.model;
-  std::atomic<std::uint32_t> next = 0;
   std::vector<FoundSeries> found(model.series.size());
   site.point_of.resize(model.m.all.size());
-  const auto work = [&] {
-    for (std::uint32_t i = next++; i < found.size(); i = next++) found[i] = look_at(model, i, site.point_of);
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  for_each_index(found.size(), threads,
+                 [&](std::size_t i) { found[i] = look_at(model, static_cast<std::uint32_t>(i), site.point_of); });
   for (std::uint32_t i = 0; i < found.size(); ++i) {
     FoundSeries& some = found[i];
     const auto first = static_cast<std::uint32_t>(site.points.size());
@@ -419,18 +413,9 @@ Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const O
   if (!model) return std::move(model).error();
   site.model = std::move(*model);
   // Neither needs what series are found to be, nor writes where that is written.
-  Status drawn;
-  {
-    const std::jthread beside([&] {
-      try {
-        drawn = draw_from_trials(site);
-      } catch (const std::exception& thrown) {
-        drawn = Error{ErrorKind::kMachine, "the site", thrown.what(), "try again, with more memory"};
-      }
-    });
-    look_at_series(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
-  }
-  if (!drawn) return std::move(drawn).error();
+  Beside drawing("the site", [&] { return draw_from_trials(site); });
+  look_at_series(site, std::max(1U, std::min(4U, std::thread::hardware_concurrency())));
+  if (Status drawn = drawing.finish(); !drawn) return std::move(drawn).error();
   split_speedups(site);
   sum_machines(site);
   list_builds(site);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/parallel.h"
 #include "reports/site/site.h"
 
 namespace capbench::site {
@@ -71,10 +72,7 @@ class Writers {
       : site_(site), folder_(folder), paths_(paths) {}
 
   Result<Written> run(unsigned threads) {
-    std::vector<std::thread> helpers;
-    for (unsigned i = 1; i < threads; ++i) helpers.emplace_back([this] { work(); });
-    work();
-    for (std::thread& helper : helpers) helper.join();
+    for_each_index(threads, threads, [this](std::size_t) { work(); });
     if (error_) return std::move(*error_);
     return written_;
   }
