@@ -159,7 +159,7 @@ std::string factors_table(const AblationFamily& family, const std::string& id, c
   }
   return table(id, fmt::format("{}: what each factor is worth", test),
                {{"Factor", "text", ""},
-                {"Depends on it", "text", "a claim needs its whole interval on one side of the margin"},
+                {"Depends on it", "wide", "a claim needs its whole interval on one side of the margin"},
                 {"Unlocked, with over without", "num", "what leaving it out of everything unlocked costs"},
                 {"Stock, with over without", "num", "what adding it to stock gives"},
                 {"On average", "num", "main effect: over the settings of the others"},
