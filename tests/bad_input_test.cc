@@ -1,6 +1,7 @@
 // Every kind of bad input gets one clear error with a remedy and the documented exit status, and what was measured
 // stays.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -207,6 +208,42 @@ TEST_F(BadInput, OutputGoesThroughLinksAndDevices) {
   EXPECT_EQ(sandbox_.capbench({"report", "speedup", "--db", db_, "--out", null.string()}).exit_status, 0);
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   EXPECT_TRUE(fs::is_symlink(null));
+}
+
+// What was measured is not replaced by what is printed of it, in whichever way the store is named.
+TEST_F(BadInput, OutputDoesNotReplaceAStore) {
+  { ASSERT_TRUE(schema::Store::open(db_, schema::OpenMode::kCreate).ok()); }
+  const std::string other = (sandbox_.dir / "other.db").string();
+  std::string rows;
+  for (const char* number : {"5000", "5001"}) {
+    rows += fmt::format(R"({{"build_commit":"abc{0}","build_number":{0},"model_filename":"m.gguf","n_prompt":512,)"
+                        R"("n_gen":0,"test_time":"2025-11-30T01:02:03Z","samples_ns":[2000000,2000000]}})"
+                        "\n",
+                        number);
+  }
+  ASSERT_EQ(sandbox_.capbench({"import", sandbox_.write("rows.jsonl", rows).string(), "--db", other}).exit_status, 0);
+  const std::string before = *read_file(db_);
+  const std::string link = (sandbox_.dir / "link").string();
+  fs::create_symlink(db_, link);
+  const std::vector<std::vector<std::string>> commands = {
+      {"export"},
+      {"export", "--format", "llama-bench-sqlite"},
+      {"report", "speedup"},
+      {"report", "speedup", "--format", "html"},
+      {"check", "--baseline", "5000"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    for (const std::string& target : {db_, link, other, db_ + "-wal"}) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--db", other, "--out", target});
+      const auto result = sandbox_.capbench(arguments);
+      expect_one_error(result, 2, "store of results");
+    }
+  }
+  expect_one_error(sandbox_.capbench({"models", "synth", "--like", "tinyllama-1.1b", "--out", db_}), 2,
+                   "store of results");
+  EXPECT_EQ(*read_file(db_), before);
+  EXPECT_FALSE(fs::exists(db_ + "-wal"));
 }
 
 TEST_F(BadInput, SeedThatDoesNotFit) {

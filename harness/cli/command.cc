@@ -13,6 +13,7 @@
 #include "models/catalog.h"
 #include "schema/address.h"
 #include "schema/store.h"
+#include "schema/store_file.h"
 #include "shim/common/evidence.h"
 
 namespace capbench::cli {
@@ -83,6 +84,7 @@ int write_through(const fs::path& path, std::string_view text) {
 
 int write_output(const std::string& out, std::string_view text) {
   if (out.empty() || out == "-") return print_data(text);
+  if (const Status status = schema::may_replace(out); !status) return fail(status.error());
   std::error_code unresolved;
   const fs::path target = fs::canonical(out, unresolved);  // a link stays a link
   if (!unresolved && !fs::is_regular_file(target)) return write_through(target, text);

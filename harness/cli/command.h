@@ -55,7 +55,7 @@ void tell(std::string_view text);
 // silence.
 int print_data(std::string_view text);
 
-// To the file, or to stdout if `out` is empty.
+// To the file, or to stdout if `out` is empty. A store of results is not replaced.
 int write_output(const std::string& out, std::string_view text);
 
 struct LoadedSuite {

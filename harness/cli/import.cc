@@ -23,6 +23,7 @@
 #include "schema/bundle/bundle.h"
 #include "schema/import_writer.h"
 #include "schema/store.h"
+#include "schema/store_file.h"
 
 namespace capbench::cli {
 namespace {
@@ -104,7 +105,7 @@ PathKind kind_of(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return PathKind::kFolder;
   if (is_bundle(path)) return PathKind::kBundle;
-  return fs::is_regular_file(path, error) && imports::is_capbench_store(path) ? PathKind::kStore : PathKind::kFile;
+  return schema::is_store_file(path) ? PathKind::kStore : PathKind::kFile;
 }
 
 // `ahead`: of a file whose reading has begun. The exit status.

@@ -17,6 +17,7 @@
 #include "models/inspect.h"
 #include "models/synth.h"
 #include "models/verify.h"
+#include "schema/store_file.h"
 
 namespace capbench::cli {
 namespace {
@@ -57,6 +58,7 @@ int synth(const Options& options) {
       return true;
     };
   }
+  if (const Status status = schema::may_replace(options.out); !status) return fail(status.error());
   auto report = models::synth(*shape, options.seed, models::fill_of(options.fill).value_or(models::Fill::kPlanted),
                               options.out, synth_options);
   if (show) tell("\r\x1b[K");
@@ -71,6 +73,7 @@ int fetch_one(const std::string& name, const Options& options) {
   auto source = models::source_of(*entry, options.from);
   if (!source) return fail(source.error());
   std::filesystem::path out = options.out;
+  if (const Status status = schema::may_replace(out); !status) return fail(status.error());
   if (out.empty()) {
     out = options.folder / entry->file->file_name;
     std::error_code error;

@@ -31,6 +31,7 @@
 #include "schema/bundle/bundle.h"
 #include "schema/bundle/exchange.h"
 #include "schema/store.h"
+#include "schema/store_file.h"
 
 namespace capbench::cli {
 namespace {
@@ -118,6 +119,7 @@ Result<submit::RedactedBundle> make_bundle(const Options& options) {
 
 // A new file, unless it may replace one. Readers see all of it or nothing.
 Status write_bundle(const fs::path& path, std::string_view archive, bool force) {
+  if (const Status status = schema::may_replace(path); !status) return status;
   if (force) return replace_file(path, archive);
   const Fd reserved(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!reserved.valid()) return file_error(path, errno);

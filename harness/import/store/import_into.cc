@@ -1,7 +1,6 @@
 #include "harness/import/store/import_into.h"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -164,15 +163,6 @@ Result<Outcome> import_file_into(schema::Store& store, const fs::path& path, con
   Result<FileAhead> file = FileAhead::begin(path, options);
   if (!file) return std::move(file).error();
   return import_file_into(store, std::move(*file), harness_version);
-}
-
-bool is_capbench_store(const fs::path& path) {
-  // The application id stands at byte 68 of an SQLite file's header (sqlite.org/fileformat2.html).
-  std::array<char, 72> head{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  const std::string_view bytes(head.data(), static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return bytes.starts_with("SQLite format 3") && bytes.size() == head.size() && bytes.substr(68, 4) == "capb";
 }
 
 namespace {

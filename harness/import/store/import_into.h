@@ -55,9 +55,6 @@ Result<Outcome> import_file_into(schema::Store& store, const std::filesystem::pa
 // Everything of another capbench store. An id that names something else here is refused, and nothing is changed.
 Result<Outcome> merge_store_into(schema::Store& store, const std::filesystem::path& path);
 
-// Whether the file is a capbench store, whatever its version.
-bool is_capbench_store(const std::filesystem::path& path);
-
 }  // namespace capbench::imports
 
 #endif  // CAPBENCH_HARNESS_IMPORT_STORE_IMPORT_INTO_H_
