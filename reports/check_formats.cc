@@ -49,8 +49,10 @@ Document check_document(const CheckReport& report) {
       ++others[std::string(standing_name(series.standing))];
     }
   }
-  document.title = report.finding ? fmt::format("Slower than at {}", one_line(report.baseline))
-                                  : fmt::format("Nothing new is slower than at {}", one_line(report.baseline));
+  const std::string_view standing = report.finding         ? "Slower than at"
+                                    : report.compared == 0 ? "Nothing could be compared with"
+                                                           : "Nothing new is slower than at";
+  document.title = fmt::format("{} {}", standing, one_line(report.baseline));
   std::string counts = fmt::format("{} of {} slower", slower, count_of(report.series.size(), "speed"));
   for (const auto& [name, count] : others) counts += fmt::format(", {} {}", count, name);
   document.lead = counts + ".";

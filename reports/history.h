@@ -6,9 +6,9 @@
 //
 //   axis     a point is                               varies                                           order
 //   builds   every trial of one build (the files      the executable and the libraries that it         build number if
-//            that the application brings)             brings (beside it, or libllama*, libggml*,       every point has
-//                                                     libmtmd*)                                        one over 1, else
-//                                                                                                      time
+//            that the application brings; where       brings (beside it, or libllama*, libggml*,       every point has
+//            they are unknown, the build that it      libmtmd*)                                        one over 1, else
+//            printed)                                                                                  time
 //   systems  every trial under one system             the system: its version, kernel, drivers and     time
 //                                                     libraries of its own
 //   runs     every trial of one run                   nothing                                          time

@@ -44,6 +44,7 @@ struct Build {
   std::string arm = "stock";
   double spread = 0.002;
   bool libraries_seen = true;
+  bool files_known = true;
   std::vector<std::pair<std::string, std::string>> system_libraries = {};  // name, content
 };
 
@@ -65,6 +66,7 @@ class Made : public ::testing::Test {
     for (const auto& [name, content] : build.system_libraries) {
       setting.closure.members.push_back({"library", {sha256(content), 1, name}, "/usr/lib/" + name});
     }
+    if (!build.files_known) setting.closure.members.clear();
     setting.closure.id = schema::closure_id(setting.closure);
     setting.run.started_at = fmt::format("2026-{:02}-{:02}T04:25:07.123Z", 1 + day_ / 28, 1 + day_ % 28);
     setting.run.id = schema::run_id(setting.run);
@@ -199,6 +201,25 @@ TEST_F(Made, WhetherABuildNeedsASystemLibraryIsAMatterOfTheBuild) {
   EXPECT_EQ(newest->points.size(), 1U);
 }
 
+// What was measured without capbench brings no files. Its builds are then what it printed.
+TEST_F(Made, BuildsWhoseFilesAreUnknownAreToldByWhatTheyPrinted) {
+  for (const std::int64_t number : {100, 101, 102}) {
+    add({.number = number, .speed = number < 102 ? 1000.0 : 800.0, .trials = 5, .files_known = false});
+  }
+  const std::vector<Series> all = history();
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0].points.size(), 3U);
+  EXPECT_EQ(all[0].points[0].label, "abc0064 (100)");
+  EXPECT_EQ(all[0].points[1].n_trials, 5U);
+  EXPECT_EQ(all[0].points[2].different, std::vector<std::string>{"build: abc0065 (101) -> abc0066 (102)"});
+  EXPECT_EQ(all[0].changes.size(), 1U);
+  const CheckReport report = check("100");
+  EXPECT_TRUE(report.finding);
+  EXPECT_EQ(report.series[0].first_bad, "abc0066 (102)");
+  // What differs in its build is not one series over anything else.
+  EXPECT_EQ(history(Axis::kRuns).size(), 3U);
+}
+
 TEST_F(Made, CheckSaysWhatHowMuchAndSinceWhen) {
   for (const std::int64_t number : {100, 101, 102, 103}) {
     add({.number = number, .speed = number < 102 ? 1000.0 : 880.0, .trials = 5});
@@ -239,6 +260,8 @@ TEST_F(Made, CheckNamesWhatCannotBeCompared) {
   EXPECT_EQ(report.series[0].standing, Standing::kCannotTell);
   EXPECT_THAT(report.series[0].why, HasSubstr("not comparable"));
   EXPECT_THAT(report.series[0].why, HasSubstr("kernel"));
+  EXPECT_EQ(report.compared, 0U);
+  EXPECT_THAT(check_markdown(report), HasSubstr("# Nothing could be compared with 100\n"));
   testing::expect_keeps_to_schema(check_json(report), "reports/json/check.schema.json");
 
   const auto unknown = check_history(history(), Axis::kBuilds, "99");

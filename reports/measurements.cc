@@ -166,9 +166,10 @@ class Results {
   Texts::Id last_gpu_ = 0;
 };
 
-// What decides a setting, as read.
-using Origin = std::array<std::uint32_t, 6>;  // closure, environment, arguments, variables, image, guest
-enum { kClosure, kEnvironment, kArguments, kVariables, kImage, kGuest };
+// What decides a setting, as read: numbers of texts. The build as the application printed it is of account only where
+// the files that it brought are unknown, as of everything that was measured without capbench.
+using Origin = std::array<std::uint32_t, 7>;
+enum { kClosure, kEnvironment, kArguments, kVariables, kImage, kGuest, kPrintedBuild };
 
 // The files of closures, most of which are of no trial that counts.
 class Members {
@@ -283,6 +284,7 @@ class Reading {
     const auto before = [](const Read& a, const Read& b) { return a.ordinal < b.ordinal; };
     sort_by_groups(read_, m_.launches.size(), launch_of, before);
     order_starts();
+    tell_builds();
     make_settings();
     make_keys();
     sort_keys();
@@ -327,15 +329,22 @@ class Reading {
     for (std::size_t i = 0; i < columns.size(); ++i) *columns[i].first = m_.texts.add(columns[i].second, last_[i]);
     launch.block = static_cast<std::int32_t>(row.block);
     launch.attempt = static_cast<std::int32_t>(row.attempt);
-    const Origin origin{m_.texts.add(row.closure_id, last_[17]), launch.environment,
-                        m_.texts.add(row.argv, last_[18]),       m_.texts.add(row.environment_set, last_[19]),
-                        m_.texts.add(row.image, last_[20]),      launch.guest};
-    launch.origin = origin_of_
-                        .add(HashIds{}(origin), static_cast<std::uint32_t>(origins_.size()),
-                             [&](std::uint32_t place) { return origins_[place] == origin; })
-                        .first;
-    if (launch.origin == origins_.size()) origins_.push_back(origin);
+    const Origin origin{m_.texts.add(row.closure_id, last_[17]),
+                        launch.environment,
+                        m_.texts.add(row.argv, last_[18]),
+                        m_.texts.add(row.environment_set, last_[19]),
+                        m_.texts.add(row.image, last_[20]),
+                        launch.guest,
+                        0};
+    launch.origin = number_of(origin);
     m_.launches.push_back(launch);
+  }
+
+  std::uint32_t number_of(const Origin& origin) {
+    const auto is = [&](std::uint32_t place) { return origins_[place] == origin; };
+    const auto place = origin_of_.add(HashIds{}(origin), static_cast<std::uint32_t>(origins_.size()), is).first;
+    if (place == origins_.size()) origins_.push_back(origin);
+    return place;
   }
 
   // Where a launch stands in its plan.
@@ -456,7 +465,21 @@ class Reading {
     for (Launch& launch : m_.launches) launch.order = order[launch.started];
   }
 
+  // Of what brought no files that are known, the build is what its results say. A launch's results are of one build.
+  void tell_builds() {
+    for (const Read& read : read_) {
+      Launch& launch = m_.launches[read.launch];
+      Origin origin = origins_[launch.origin];
+      const auto files = files_.find(origin[kClosure]);
+      const bool has_files = files != files_.end() && files->second.build != 0;
+      if (has_files || origin[kPrintedBuild] != 0 || read.build == 0) continue;
+      origin[kPrintedBuild] = read.build;
+      launch.origin = number_of(origin);
+    }
+  }
+
   void make_settings() {
+    const Texts::Id build = m_.texts.add("build");
     const Texts::Id arguments = m_.texts.add("arguments");
     const Texts::Id variables = m_.texts.add("variables set");
     const Texts::Id image = m_.texts.add("guest image");
@@ -474,7 +497,7 @@ class Reading {
       const Setting loaded = files == files_.end() ? Setting{} : files->second;
       const auto facts = facts_.find({origin[kEnvironment], origin[kGuest] != 0});
       const Setting known = facts == facts_.end() ? Setting{} : facts->second;
-      setting.build = loaded.build;
+      setting.build = origin[kPrintedBuild] == 0 ? loaded.build : m_.parts.add(Parts{{build, origin[kPrintedBuild]}});
       setting.machine = known.machine;
       setting.system = both(loaded.system, known.system);
       const Texts::Id argv = part(words, origin[kArguments], true);

@@ -249,7 +249,10 @@ Result<CheckReport> check_history(const std::vector<Series>& history, Axis axis,
     out.counts = out.state == "open" || out.state == "fixed";
     report.finding = report.finding || out.counts;
   }
-  for (Pair& pair : pairs) report.series.push_back(std::move(pair.out));
+  for (Pair& pair : pairs) {
+    if (pair.out.ratio) ++report.compared;
+    report.series.push_back(std::move(pair.out));
+  }
   std::sort(report.series.begin(), report.series.end(), [](const CheckedSeries& a, const CheckedSeries& b) {
     const auto rank = [](const CheckedSeries& s) {
       const bool slower = s.standing == Standing::kSlower;

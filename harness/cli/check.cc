@@ -56,7 +56,13 @@ int check(const Options& options) {
   auto report = reports::check_history(*history, filter.axis, options.baseline);
   if (!report) return fail(report.error());
   const int status = write_output(options.out, reports::check_text(*report, options.format));
-  return status != 0 ? status : report->finding ? exit_status(ErrorKind::kFinding) : 0;
+  if (status != 0) return status;
+  if (report->compared == 0) {
+    return fail({ErrorKind::kUsage, schema::shown(path->string()),
+                 "no speed could be compared with the baseline, so that nothing is known of what is slower",
+                 "what the report says of each; mostly more trials of both builds on one machine are needed"});
+  }
+  return report->finding ? exit_status(ErrorKind::kFinding) : 0;
 }
 
 int triage(const Options& options) {
@@ -132,8 +138,8 @@ void add_check(CLI::App& app, Session& session) {
   command->add_option("--list-cmd", search.list_command,
                       "with --find: prints the builds after {good} up to {bad}, oldest first [the numbers between]");
   command->footer(
-      "Exit status: 0 nothing counts as slower; 1 something does; 2 wrong usage, or nothing was\n"
-      "measured at the baseline. A regression that is acknowledged or called noise is listed and\n"
+      "Exit status: 0 nothing counts as slower; 1 something does; 2 wrong usage, or nothing could\n"
+      "be compared with the baseline. A regression that is acknowledged or called noise is listed and\n"
       "does not count; one that is called fixed and is slower still does. --find: 0 found;\n"
       "1 it cannot be told which build; 2 the bad build is not slower; 3 a build cannot be made.\n"
       "Examples:\n"
