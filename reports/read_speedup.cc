@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "schema/restated.h"
+
 namespace capbench::reports {
 
 std::string suite_description(const std::string& suite_json) {
@@ -15,6 +17,7 @@ std::string suite_description(const std::string& suite_json) {
 Result<SpeedupReport> read_speedup(schema::Store& store, const schema::TrialFilter& filter) {
   auto trials = store.trials(filter);
   if (!trials) return std::move(trials).error();
+  std::erase_if(*trials, [](const schema::TrialView& view) { return schema::is_superseded(view.trial); });
   auto runs = store.runs("");
   if (!runs) return std::move(runs).error();
   Background background;

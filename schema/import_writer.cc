@@ -9,6 +9,7 @@
 #include "schema/blob.h"
 #include "schema/compare.h"
 #include "schema/insert.h"
+#include "schema/restated.h"
 #include "schema/store_state.h"
 
 namespace capbench::schema {
@@ -43,6 +44,12 @@ struct ImportWriter::State {
   Counts counts;
   std::map<std::string, std::int64_t, std::less<>> parts;       // by source: how many so far
   std::map<std::string, std::int64_t, std::less<>> quarantine;  // by source
+  std::string read_again;                                       // the source that is; empty: none
+  std::map<std::string, std::string> restated_suites;           // by the suite that they restate; empty: not here
+
+  Status take_back(const TrialRecord& trial);
+  Result<std::string> restatement_of(const std::string& suite_id);
+  Status make_way(const TrialRecord& trial);
 };
 
 ImportWriter::ImportWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -56,8 +63,8 @@ Result<ImportWriter> ImportWriter::begin(Store& store, Rows rows) {
   if (rows == Rows::kMadeHere) unchecked = std::make_unique<UncheckedRows>(connection.database());
   Result<Transaction> transaction = connection.begin_import();
   if (!transaction) return std::move(transaction).error();
-  return ImportWriter(
-      std::make_unique<State>(State{connection.database(), std::move(unchecked), std::move(*transaction), {}, {}, {}}));
+  return ImportWriter(std::make_unique<State>(
+      State{connection.database(), std::move(unchecked), std::move(*transaction), {}, {}, {}, {}, {}}));
 }
 
 Status ImportWriter::put_suite(const SuiteRecord& suite) {
@@ -114,19 +121,97 @@ Status ImportWriter::put_raw(const PackedRaw& raw) {
   return insert_raw(state_->database, raw);
 }
 
+Result<std::int64_t> ImportWriter::read_again(std::string_view source_sha256) {
+  Database& database = state_->database;
+  state_->read_again = source_sha256;
+  Result<Statement> forget = database.prepare("DELETE FROM quarantine WHERE source_sha256 = ?");
+  if (!forget) return forget.error();
+  if (Status status = forget->bind(source_sha256).run(); !status) return std::move(status).error();
+  Result<Statement> set_aside = database.prepare(
+      "UPDATE trial SET reason = 'was ' || status || ': ' || ?1, status_before_exclusion = status, status = 'excluded' "
+      "WHERE source_sha256 = ?2 AND status <> 'excluded'");
+  if (!set_aside) return set_aside.error();
+  set_aside->bind(kReadAnotherWay).bind(source_sha256);
+  if (Status status = set_aside->run(); !status) return std::move(status).error();
+  return database.changes();
+}
+
+Result<bool> ImportWriter::has_trials_of(std::string_view source_sha256) {
+  Result<Statement> query = state_->database.prepare("SELECT 1 FROM trial WHERE source_sha256 = ? LIMIT 1");
+  if (!query) return query.error();
+  return query->bind(source_sha256).step();
+}
+
+Result<bool> ImportWriter::knows(const TrialRecord& trial) {
+  const Result<bool> held = holds_trial(state_->database, trial.id);
+  if (!held || *held) return held;
+  const std::string restated = restated_trial(trial);
+  return restated.empty() ? Result<bool>(false) : holds_trial(state_->database, restated);
+}
+
+// One that was set aside counts again, now that it was put again.
+Status ImportWriter::State::take_back(const TrialRecord& trial) {
+  if (read_again.empty() || trial.source_sha256 != read_again) return {};
+  Result<Statement> update = database.prepare(
+      "UPDATE trial SET status = status_before_exclusion, status_before_exclusion = NULL, reason = '' WHERE id = ?1 "
+      "AND "
+      "status = 'excluded' AND reason = 'was ' || status_before_exclusion || ': ' || ?2");
+  if (!update) return update.error();
+  return update->bind(trial.id).bind(kReadAnotherWay).run();
+}
+
+// The id of the suite's restatement, if the store has that; else empty.
+Result<std::string> ImportWriter::State::restatement_of(const std::string& suite_id) {
+  const auto [place, is_new] = restated_suites.try_emplace(suite_id);
+  if (!is_new) return place->second;
+  Result<Statement> name = database.prepare("SELECT name FROM suite WHERE id = ?");
+  if (!name) return name.error();
+  const Result<bool> found = name->bind(suite_id).step();
+  if (!found) return found.error();
+  if (!*found) return std::string();
+  const std::string id = restated_suite(name->text(0), suite_id).id;
+  Result<Statement> query = database.prepare("SELECT 1 FROM suite WHERE id = ?");
+  if (!query) return query.error();
+  const Result<bool> held = query->bind(id).step();
+  if (!held) return held.error();
+  if (*held) place->second = id;
+  return place->second;
+}
+
+// The trial is in the store now: what was restated of it gives way.
+Status ImportWriter::State::make_way(const TrialRecord& trial) {
+  const Result<std::string> suite = restatement_of(trial.suite_id);
+  if (!suite) return suite.error();
+  if (suite->empty()) return {};
+  Result<Statement> machine = database.prepare(
+      "SELECT coalesce((SELECT machine_id FROM environment WHERE id = ?1), (SELECT machine_id FROM run WHERE id = "
+      "?2))");
+  if (!machine) return machine.error();
+  const Result<bool> row = machine->bind(trial.environment_id).bind(trial.run_id).step();
+  if (!row) return row.error();
+  const std::string id = restated_id(trial, restated_run(trial.run_id, *suite, machine->text(0)).id);
+  if (id == trial.id) return {};
+  Result<Statement> update = database.prepare(
+      "UPDATE trial SET reason = 'was ' || status || ': ' || ?1, status_before_exclusion = "
+      "status, status = 'excluded' WHERE id = ?2 AND status <> 'excluded'");
+  if (!update) return update.error();
+  constexpr std::size_t kShown = 12;
+  return update->bind(std::string(kItselfCameIn) + trial.id.substr(0, kShown)).bind(id).run();
+}
+
 Status ImportWriter::put_trial(const TrialRecord& trial, std::string_view raw_stdout, std::string_view raw_stderr,
                                std::string_view raw_probe) {
-  const Result<bool> held = holds_trial(state_->database, trial.id);
+  const Result<bool> held = knows(trial);
   if (!held) return held.error();
   if (*held) {
     ++state_->counts.known;
-    return {};
+    return state_->take_back(trial);
   }
   const Result<PreparedTrial> prepared = prepare_trial(state_->database, trial, raw_stdout, raw_stderr, raw_probe);
   if (!prepared) return prepared.error();
   if (Status status = insert_trial(state_->database, trial, *prepared); !status) return status;
   ++state_->counts.added;
-  return {};
+  return state_->make_way(trial);
 }
 
 Status ImportWriter::put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr) {
@@ -141,7 +226,7 @@ Status ImportWriter::put_new(const TrialRecord& trial) {
   const PreparedTrial put{named(trial.stdout_sha256), named(trial.stderr_sha256), named(trial.probe_sha256)};
   if (Status status = insert_new_trial(state_->database, trial, put); !status) return status;
   ++state_->counts.added;
-  return {};
+  return state_->make_way(trial);
 }
 
 Status ImportWriter::put_new(const QualityRecord& check) {
@@ -154,6 +239,12 @@ Status ImportWriter::put_triage(const TriageRecord& decision) {
 }
 
 Result<Standing> ImportWriter::standing(const TrialRecord& trial) {
+  const std::string restated = restated_trial(trial);
+  if (!restated.empty()) {
+    const Result<bool> held = holds_trial(state_->database, restated);
+    if (!held) return held.error();
+    if (*held) return Standing{true, ""};
+  }
   return standing_of(state_->database, trial);
 }
 

@@ -58,8 +58,15 @@ class ImportWriter {
   // Bytes that were packed before the lock was taken; their digest is taken for granted. Changes nothing if the store
   // has them.
   Status put_raw(const PackedRaw& raw);
+  // A source that is there is read again, in another way: its trials are set aside (excluded) unless they are put once
+  // more, and its quarantined rows go. How many trials were set aside.
+  Result<std::int64_t> read_again(std::string_view source_sha256);
+  Result<bool> has_trials_of(std::string_view source_sha256);
+  // Whether the store has the trial, or the one that it restates (schema/restated.h).
+  Result<bool> knows(const TrialRecord& trial);
   // Raw output, or nothing of it (withheld, or kept as the source's bytes). A digest without bytes is of raw that
-  // the store has.
+  // the store has. One that restates a trial which the store has changes nothing; where the store has one restated, it
+  // gives way to the trial itself and is excluded.
   Status put_trial(const TrialRecord& trial, std::string_view raw_stdout = {}, std::string_view raw_stderr = {},
                    std::string_view raw_probe = {});
   Status put_quality(const QualityRecord& check, std::string_view raw_stdout, std::string_view raw_stderr);

@@ -89,6 +89,8 @@ TEST_F(BadInput, NothingToImport) {
     EXPECT_EQ(result.out, "");
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
     EXPECT_NE(result.err.find("; try: "), std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find("trials added"), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(db_));  // no empty store is left behind
   };
   fs::create_directory(sandbox_.dir / "folder");
   expect(import(sandbox_.dir / "folder"), "holds no files");

@@ -44,6 +44,7 @@ struct Tally {
   std::int64_t added = 0;
   std::int64_t known = 0;
   bool finding = false;  // something was quarantined, or is not what it says it is
+  bool read = false;     // something was, so that the store holds it
 };
 
 void tell_quarantine(const std::string& path, const imports::QuarantinedRow& row) {
@@ -57,11 +58,14 @@ void tell_outcome(const std::string& path, const imports::Outcome& outcome, Tall
     tell(fmt::format("{}: and {} more quarantined rows, in table quarantine\n", path,
                      outcome.quarantined - outcome.quarantine.size()));
   }
+  tally.read = true;
   tally.added += outcome.added;
   tally.known += outcome.known;
   tally.finding = tally.finding || outcome.quarantined > 0;
   if (outcome.is_known) {
-    tell(fmt::format("{}: imported before, nothing changed\n", path));
+    const std::string quarantined =
+        outcome.quarantined == 0 ? "" : fmt::format("; {} quarantined then", outcome.quarantined);
+    tell(fmt::format("{}: imported before, nothing changed{}\n", path, quarantined));
     return;
   }
   tell(fmt::format("{}: {}: {} rows, {} trials added, {} known, {} quarantined\n", path, outcome.kind, outcome.rows,
@@ -116,6 +120,7 @@ int import_one(schema::Store& store, const std::string& path, const imports::Imp
   if (!ahead && kind == PathKind::kBundle) {
     const auto outcome = ingest_file(store, path, "");
     if (!outcome) return fail(outcome.error());
+    tally.read = true;
     tally.added += outcome->added;
     tally.known += outcome->known;
     return 0;
@@ -146,10 +151,17 @@ Status import_folder(schema::Store& store, const fs::path& folder, const std::ve
   for (const std::string& finding : evidence->findings) tell(fmt::format("{}: finding: {}\n", name, finding));
   tell(fmt::format("{}: evidence: {} trials added, {} known, {} findings\n", name, counts.added, counts.known,
                    evidence->findings.size()));
+  tally.read = true;
   tally.added += counts.added;
   tally.known += counts.known;
   tally.finding = tally.finding || !evidence->findings.empty();
   return {};
+}
+
+// An empty one, made for what then was nothing to import.
+void remove_store(const fs::path& path) {
+  std::error_code ignored;
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) fs::remove(path.string() + suffix, ignored);
 }
 
 int import_paths(const Options& options) {
@@ -159,6 +171,10 @@ int import_paths(const Options& options) {
     auto columns = imports::parse_column_mapping(options.columns);
     if (!columns) return fail(columns.error());
     import_options.columns = std::move(*columns);
+    if (import_options.as.value_or(imports::SourceKind::kLlamaBench) != imports::SourceKind::kLlamaBench) {
+      return fail({ErrorKind::kUsage, "--columns", "only a CSV has columns to name, and --as says that it is none",
+                   "leave --as out"});
+    }
   }
   auto path = store_path(options.db, true);
   if (!path) return fail(path.error());
@@ -170,6 +186,7 @@ int import_paths(const Options& options) {
     auto begun = imports::FileAhead::begin(first, import_options);
     if (begun) ahead = std::move(*begun);
   }
+  const bool is_new = !schema::is_address(path->native()) && !fs::exists(*path, error);
   auto store = schema::Store::open(*path, schema::OpenMode::kCreate);
   if (!store) return fail(store.error());
   Tally tally;
@@ -200,6 +217,13 @@ int import_paths(const Options& options) {
     for (const std::string& file : names) {
       worst = std::max(worst, import_one(*store, (fs::path(name) / file).string(), import_options, tally));
     }
+  }
+  if (!tally.read) {
+    if (is_new) {
+      store = Error{};  // closed first
+      remove_store(*path);
+    }
+    return worst;
   }
   tell(fmt::format("{} trials added, {} known; the table: capbench report speedup --db {}\n", tally.added, tally.known,
                    schema::shown(path->string())));

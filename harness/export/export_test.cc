@@ -219,7 +219,7 @@ TEST(Exports, HoldNothingThatATerminalOrASpreadsheetObeys) {
   list[0].result.model_type = evil;
   list[0].result.gpu_info = evil;
   list[0].result.fields = nlohmann::json({{"model_filename", evil}, {"n_gpu_layers", -1}, {evil, evil}}).dump();
-  list[0].origin = {"t", evil, "stock", "", "w", "m", "real", evil, 0};
+  list[0].origin = {"t", evil, "stock", "", "w", "m", "real", evil, evil, evil, evil, evil, 0};
   for (const auto& text : {render_jsonl(list), render_csv(list), render_sql(list), render_markdown(list)}) {
     std::string one_line = text;
     std::replace(one_line.begin(), one_line.end(), '\n', ' ');

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
 #include "harness/export/values.h"
@@ -10,6 +11,7 @@
 #include "harness/import/json_scan.h"
 #include "harness/import/sql.h"
 #include "harness/import/text.h"
+#include "schema/restated.h"
 
 namespace capbench::exports {
 namespace {
@@ -89,10 +91,26 @@ std::string impossible(const schema::StatedResultRecord& stated) {
   return "";
 }
 
+// The trial's own words, or those of the export that the store knows it from: it is still the same trial.
 Origin origin_of(const schema::TrialView& view) {
   const schema::TrialRecord& trial = view.trial;
-  return {trial.id,    trial.arm,        trial.mode,      trial.guest, trial.workload,
-          trial.model, trial.model_kind, view.machine_id, trial.block};
+  const std::string_view fields = !trial.results.empty()  ? std::string_view(trial.results.front().fields)
+                                  : !trial.stated.empty() ? std::string_view(trial.stated.front().fields)
+                                                          : std::string_view();
+  Origin origin{trial.id,       trial.arm,        trial.mode,      trial.guest,        trial.workload,
+                trial.model,    trial.model_kind, view.machine_id, view.machine_label, view.suite_name,
+                trial.suite_id, trial.run_id,     trial.block};
+  if (schema::restated_trial(fields).empty()) return origin;
+  const nlohmann::json said = nlohmann::json::parse(fields, nullptr, false);
+  const auto take = [&](std::string_view name, std::string& text) {
+    const auto found = said.find(name);
+    if (found != said.end() && found->is_string()) text = found->get<std::string>();
+  };
+  take(imports::kOriginTrial, origin.trial);
+  take(imports::kOriginSuite, origin.suite);
+  take(imports::kOriginSuiteId, origin.suite_id);
+  take(imports::kOriginRun, origin.run);
+  return origin;
 }
 
 std::string_view sql_type(FieldType type) {

@@ -1,6 +1,7 @@
 // Results as llama-bench's own formats, so that whatever reads those reads ours. Pure.
 //
-// Beside llama-bench's fields each row has those of harness/import/origin_fields.h. Averages and deviations are
+// Beside llama-bench's fields each row has those of harness/import/origin_fields.h; of a trial that the store itself
+// knows from an export, those that stood there. Averages and deviations are
 // computed from the samples by llama-bench's formulas (arithmetic mean of the rates, n-1); rows without samples give
 // what their source stated. Unknown fields are null (JSONL, SQL) or empty (CSV). Importing any of these gives the same
 // results back, samples, arms, modes and machines included; Markdown keeps means of two decimals and no arms.
@@ -32,6 +33,10 @@ struct Origin {
   std::string model;
   std::string model_kind;
   std::string machine;
+  std::string machine_label;
+  std::string suite;
+  std::string suite_id;
+  std::string run;
   std::int64_t block = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "harness/export/render.h"
 #include "harness/import/store/import_into.h"
+#include "schema/restated.h"
 #include "schema/store.h"
 
 namespace capbench::exports {
@@ -106,13 +107,63 @@ TEST_F(RoundTripOfAStore, KeepsArmsModesBlocksAndMachines) {
   for (const auto& [name, bytes] : exported) {
     schema::Store again = import(name, bytes);
     EXPECT_EQ(results_of(again), results) << name;
-    // And once more: the names of the trials are those of the last store.
+    // And once more: the names of the trials stay.
     const auto once_more = must(again.trials({}));
     EXPECT_THAT(once_more, SizeIs(9)) << name;
     const std::vector<ExportRow> last = export_rows(once_more).rows;
     schema::Store third = import("third-" + name, render_jsonl(last));
     EXPECT_EQ(results_of(third), results) << name;
   }
+}
+
+// An export adds nothing to the store that it is of, in whatever format, nor does it add anything to another export.
+// And whoever has an export first and then the store itself has every trial once.
+TEST_F(RoundTripOfAStore, ATrialCountsOnceHoweverItCame) {
+  const auto measured = [](const char* ns) {
+    return fmt::format(R"({{"build_commit":"0ad4a86","gpu_info":"GPU Y","model_filename":"m.gguf","n_prompt":512,)"
+                       R"("n_gen":0,"samples_ns":[{}]}})"
+                       "\n",
+                       ns);
+  };
+  // Its own trials are restated by nobody.
+  schema::Store store = import("own.jsonl", measured("1000,1001") + measured("1002") + measured("1003"));
+  const std::vector<std::string> results = results_of(store);
+  const auto trials = must(store.trials({}));
+  ASSERT_THAT(trials, SizeIs(3));
+  const std::vector<ExportRow> rows = export_rows(trials).rows;
+  const std::vector<std::pair<std::string, std::string>> exported = {{"x.jsonl", render_jsonl(rows)},
+                                                                     {"x.csv", render_csv(rows)},
+                                                                     {"x.sql", render_sql(rows)},
+                                                                     {"x.sqlite", must(render_sqlite(rows))}};
+  schema::Store other = must(schema::Store::open(folder_ / "other.db", schema::OpenMode::kCreate));
+  for (const auto& [name, bytes] : exported) {
+    const fs::path file = folder_ / name;
+    ASSERT_TRUE(replace_file(file, bytes).ok());
+    const imports::Outcome own = must(imports::import_file_into(store, file, {}, "1"));
+    EXPECT_EQ(own.added, 0) << name;
+    EXPECT_EQ(own.known, 3) << name;
+    const imports::Outcome beside = must(imports::import_file_into(other, file, {}, "1"));
+    EXPECT_EQ(beside.added, name == "x.jsonl" ? 3 : 0) << name;
+  }
+  EXPECT_EQ(results_of(store), results);
+  EXPECT_EQ(results_of(other), results);
+  EXPECT_EQ(must(other.trials({})).at(0).suite_name, trials.at(0).suite_name);
+  // What was exported is exported again as it was, and is known to the store that it came from.
+  const auto again = must(other.trials({}));
+  EXPECT_EQ(render_jsonl(export_rows(again).rows), exported[0].second);
+  // The store itself comes in: it has more to say, and takes the place of what was restated.
+  EXPECT_EQ(must(imports::merge_store_into(other, folder_ / "own.jsonl.db")).added, 3);
+  int standing = 0;
+  for (const schema::TrialView& view : must(other.trials({}))) {
+    standing += view.trial.status == "ok" ? 1 : 0;
+    EXPECT_EQ(view.trial.status == "ok", !schema::is_superseded(view.trial)) << view.trial.reason;
+  }
+  EXPECT_EQ(standing, 3);
+  // The other way around nothing comes in.
+  const imports::Outcome back = must(imports::merge_store_into(store, folder_ / "other.db"));
+  EXPECT_EQ(back.added, 0);
+  EXPECT_EQ(results_of(store), results);
+  EXPECT_TRUE(other.check_integrity().ok());
 }
 
 // As a store that was filled from foreign files names machines: by what their devices are called.

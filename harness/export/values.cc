@@ -89,8 +89,8 @@ void add_build(const std::string& build, Values& values) {
 
 void add_origin(const Origin& origin, Values& values) {
   if (origin.trial.empty()) return;
-  values.arm = {origin.arm,   origin.mode,       origin.guest,  origin.workload,
-                origin.model, origin.model_kind, origin.machine};
+  values.arm = {origin.arm,     origin.mode,          origin.guest, origin.workload, origin.model, origin.model_kind,
+                origin.machine, origin.machine_label, origin.suite, origin.suite_id, origin.run};
   values.trial = {origin.trial, std::to_string(origin.block)};
 }
 

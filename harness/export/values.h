@@ -19,7 +19,7 @@ struct Values {
   // By field, as llama-bench prints it: truths as 0 and 1. Nothing: unknown.
   std::array<std::optional<std::string>, imports::kCurrentFields> current;
   // Of origin_fields.h, in the order of kArmNames and kTrialNames. Nothing: the row is of no trial.
-  std::array<std::optional<std::string>, 7> arm;
+  std::array<std::optional<std::string>, 11> arm;
   std::array<std::optional<std::string>, 2> trial;
   // Everything else in the row's fields: name and JSON.
   std::vector<std::pair<std::string, std::string>> others;
@@ -31,9 +31,10 @@ struct Values {
   }
 };
 
-inline constexpr std::array kArmNames{imports::kOriginArm,      imports::kOriginMode,  imports::kOriginGuest,
-                                      imports::kOriginWorkload, imports::kOriginModel, imports::kOriginModelKind,
-                                      imports::kOriginMachine};
+inline constexpr std::array kArmNames{imports::kOriginArm,      imports::kOriginMode,         imports::kOriginGuest,
+                                      imports::kOriginWorkload, imports::kOriginModel,        imports::kOriginModelKind,
+                                      imports::kOriginMachine,  imports::kOriginMachineLabel, imports::kOriginSuite,
+                                      imports::kOriginSuiteId,  imports::kOriginRun};
 inline constexpr std::array kTrialNames{imports::kOriginTrial, imports::kOriginBlock};
 
 // Every column of a table of rows, in order: the arm's before n_prompt, the trial's and `samples_ns` at the end.

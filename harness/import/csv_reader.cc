@@ -30,11 +30,15 @@ bool CsvReader::begin_table(std::string_view line) {
   if (mapping_.empty() && line.find("n_prompt") == std::string_view::npos) return false;
   for (const char delimiter : {',', ';', '\t'}) {
     if (!split_csv(line, delimiter, values_) || values_.size() > kMaxColumns) continue;
+    // A heading has every column that the mapping names: what is misspelled is not left out in silence.
+    std::size_t mapped_columns = 0;
     for (std::string& name : values_) {
       const auto mapped = mapping_.fields.find(name);
-      if (mapped != mapping_.fields.end()) name = mapped->second;
+      if (mapped == mapping_.fields.end()) continue;
+      name = mapped->second;
+      ++mapped_columns;
     }
-    if (!is_heading(values_, mapping_)) continue;
+    if (mapped_columns < mapping_.fields.size() || !is_heading(values_, mapping_)) continue;
     // With a mapping any line with the right words would do; only the first one is the heading.
     if (!mapping_.empty() && !columns_.empty()) return false;
     if (!open_.empty()) finish();

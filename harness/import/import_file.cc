@@ -14,12 +14,14 @@
 #include "harness/import/documents.h"
 #include "harness/import/llama_bench.h"
 #include "harness/import/sqlite_source.h"
+#include "harness/import/text.h"
 
 namespace capbench::imports {
 namespace {
 
 constexpr std::size_t kChunk = 1U << 20U;
 constexpr std::size_t kMaxDocument = 16U << 20U;
+constexpr std::size_t kBeginning = 200;
 
 // Reads chunks, with the digest and the caller's look at each.
 class Chunks {
@@ -58,7 +60,8 @@ class Chunks {
 
 Error nothing_in(const std::string& name, std::string cause) {
   return {ErrorKind::kUsage, name, std::move(cause),
-          "give output of llama-bench, Google Benchmark or MLX-LM, a LocalScore database, or --as KIND if it is one"};
+          "give output of llama-bench, Google Benchmark or MLX-LM, a LocalScore database, or --as KIND if it is one; "
+          "for a CSV of your own say with --columns what its columns mean"};
 }
 
 Status read_llama_bench(Chunks& chunks, std::string_view chunk, const ImportOptions& options, RowSink& sink,
@@ -100,9 +103,17 @@ Status read_document(Chunks& chunks, std::string_view chunk, SourceKind kind, co
   return {};
 }
 
-Status check_found(const ImportedFile& file, const std::string& name) {
-  if (file.rows == 0 && file.quarantined == 0) return nothing_in(name, "it holds no row of a benchmark");
-  return {};
+// `beginning`: of a text, whose first line mostly is its heading.
+Status check_found(const ImportedFile& file, const std::string& name, const ImportOptions& options,
+                   std::string_view beginning) {
+  if (file.rows > 0 || file.quarantined > 0) return {};
+  if (options.columns.fields.empty()) return nothing_in(name, "it holds no row of a benchmark");
+  std::vector<std::string> columns;
+  for (const auto& [column, field] : options.columns.fields) columns.push_back("\"" + to_utf8(column) + "\"");
+  const std::string_view heading = trim(beginning.substr(0, beginning.find('\n')));
+  return Error{ErrorKind::kUsage, name,
+               fmt::format("no line of it has all the columns that --columns names: {}", fmt::join(columns, ", ")),
+               fmt::format("the names as the file has them; it begins: {}", to_utf8(heading))};
 }
 
 Result<std::string> first_bytes(const std::filesystem::path& path, Fd& fd) {
@@ -124,6 +135,7 @@ Result<ImportedFile> import_stream(const Reader& read, const std::string& name, 
   const Result<std::string_view> first = chunks.next();
   if (!first) return first.error();
   if (first->empty()) return nothing_in(name, "the file is empty");
+  const std::string beginning(first->substr(0, kBeginning));  // of the file; the chunk goes as the next one comes
   SourceKind kind = options.as.value_or(options.columns.empty() ? detect(*first) : SourceKind::kLlamaBench);
   ImportedFile file;
   Status status;
@@ -143,7 +155,7 @@ Result<ImportedFile> import_stream(const Reader& read, const std::string& name, 
   if (!status) return std::move(status).error();
   file.size = chunks.size();
   file.sha256 = chunks.finish();
-  if (Status found = check_found(file, name); !found) return std::move(found).error();
+  if (Status found = check_found(file, name, options, beginning); !found) return std::move(found).error();
   return file;
 }
 
@@ -168,7 +180,7 @@ Result<ImportedFile> import_file(const std::filesystem::path& path, const Import
   std::error_code ignored;
   ImportedFile file{counts->kind,        *digest, std::filesystem::file_size(path, ignored), counts->rows,
                     counts->quarantined, 0};
-  if (Status found = check_found(file, path.string()); !found) return std::move(found).error();
+  if (Status found = check_found(file, path.string(), {}, ""); !found) return std::move(found).error();
   return file;
 }
 

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "schema/restated.h"
+
 namespace capbench::imports {
 
 inline constexpr std::string_view kOriginPrefix = "capbench_";
@@ -19,9 +21,14 @@ inline constexpr std::string_view kOriginModelKind = "capbench_model_kind";
 // The store's name of the physical machine, a digest that says nothing else. A host and its guests share one, however
 // differently they name its devices.
 inline constexpr std::string_view kOriginMachine = "capbench_machine";
+inline constexpr std::string_view kOriginMachineLabel = "capbench_machine_label";
+// The suite's name, and its id and the run's: digests too.
+inline constexpr std::string_view kOriginSuite = "capbench_suite";
+inline constexpr std::string_view kOriginSuiteId = "capbench_suite_id";
+inline constexpr std::string_view kOriginRun = "capbench_run";
 
 // Of one trial. They stand at the end of a row.
-inline constexpr std::string_view kOriginTrial = "capbench_trial";
+inline constexpr std::string_view kOriginTrial = schema::kRestatedTrial;
 inline constexpr std::string_view kOriginBlock = "capbench_block";
 
 }  // namespace capbench::imports

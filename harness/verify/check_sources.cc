@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "harness/import/import_file.h"
+#include "harness/import/reading.h"
 #include "harness/verify/checks.h"
+#include "schema/restated.h"
 
 namespace capbench::verify {
 namespace {
@@ -28,7 +30,8 @@ SourceEntry read_source(const Index& index, const schema::SourceRecord& source) 
     entry.why = "raw withheld: its figures are its source's word";
     return entry;
   }
-  auto imported = imports::import_bytes(*bytes, source.name);
+  const auto options = imports::parse_reading(imports::reading_among(source.notes));
+  auto imported = imports::import_bytes(*bytes, source.name, options.value_or(imports::ImportOptions()));
   if (!imported) {
     entry.why = "its source's bytes are there, and cannot be read alone: " + imported.error().cause;
     return entry;
@@ -52,6 +55,10 @@ bool take(Set& set, const Value& value) {
 }
 
 void check_trial(const TrialEntry& trial, SourceEntry& source, Rows& rows) {
+  if (schema::is_superseded(*trial.record)) {
+    rows.skipped(trial.member, "excluded, since something else took its place");
+    return;
+  }
   const auto& results = trial.record->results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (take(source.results, Measurement{results[i].test, results[i].samples_ns})) {

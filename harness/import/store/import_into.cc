@@ -1,5 +1,7 @@
 #include "harness/import/store/import_into.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -7,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/import/reading.h"
 #include "harness/import/store/row_stream.h"
 #include "harness/import/store/rows_to_trials.h"
 #include "harness/import/store/spool.h"
@@ -39,9 +42,24 @@ Status put_batch(schema::ImportWriter& writer, RowsToTrials& trials, const std::
   return {};
 }
 
-bool knows_source(schema::Store& store, const std::string& sha256) {
-  const auto sources = store.sources();
-  return sources && std::any_of(sources->begin(), sources->end(), [&](const auto& s) { return s.sha256 == sha256; });
+Result<std::optional<schema::SourceRecord>> find_source(schema::Store& store, const std::string& sha256) {
+  auto sources = store.sources();
+  if (!sources) return std::move(sources).error();
+  const auto found = std::find_if(sources->begin(), sources->end(), [&](const auto& s) { return s.sha256 == sha256; });
+  if (found == sources->end()) return std::optional<schema::SourceRecord>();
+  return std::optional(std::move(*found));
+}
+
+// What was quarantined when the source was read.
+Status tell_quarantine(schema::Store& store, Outcome& outcome) {
+  const auto rows = store.quarantine(outcome.sha256);
+  if (!rows) return rows.error();
+  outcome.quarantined = rows->size();
+  for (const schema::QuarantineRecord& row : *rows) {
+    if (outcome.quarantine.size() == kMostShown) break;
+    outcome.quarantine.push_back({{0, static_cast<std::uint64_t>(row.line)}, row.reason, row.text});
+  }
+  return {};
 }
 
 // The suite of a kind's results: "llama-bench-jsonl" and "llama-bench-csv" are both llama-bench's.
@@ -74,6 +92,7 @@ struct FileAhead::State {
   fs::path path;
   std::string name;  // of the source
   std::string family;
+  std::string reading;  // how it is read, where that is not what its content tells
   RowStream rows;
 
   State(std::optional<Spool> spooled, const fs::path& file, const ImportOptions& options)
@@ -82,6 +101,7 @@ struct FileAhead::State {
         path(copy ? copy->path() : file),
         name(file.native() == "-" ? "stdin" : file.filename().string()),
         family(expected_family(path, options)),
+        reading(reading_of(options)),
         rows(path, options) {}
 
   Result<Outcome> put_into(schema::Store& store, const std::string& harness_version);
@@ -109,24 +129,46 @@ Result<Outcome> FileAhead::State::put_into(schema::Store& store, const std::stri
   if (!digest) return std::move(digest).error();
   Outcome outcome;
   outcome.sha256 = *digest;
-  if (knows_source(store, *digest)) {
-    outcome.is_known = true;
-    return outcome;
-  }
+  const auto known = find_source(store, *digest);
+  if (!known) return known.error();
   auto writer = schema::ImportWriter::begin(store, schema::ImportWriter::Rows::kMadeHere);
   if (!writer) return std::move(writer).error();
   std::error_code error;
+  bool keep_bytes = true;
+  if (known->has_value()) {
+    // The same once more; but another reading of it takes the place of the first, and one that gave nothing but
+    // quarantined rows may give more now.
+    if (Status status = tell_quarantine(store, outcome); !status) return std::move(status).error();
+    const std::string before = reading_among((*known)->notes);
+    const Result<bool> gave_trials = outcome.quarantined == 0 ? Result<bool>(true) : writer->has_trials_of(*digest);
+    if (!gave_trials) return gave_trials.error();
+    if (before == reading && *gave_trials) {
+      outcome.is_known = true;
+      return outcome;
+    }
+    outcome.quarantined = 0;
+    outcome.quarantine.clear();
+    keep_bytes = false;
+    const auto aside = writer->read_again(*digest);
+    if (!aside) return aside.error();
+    if (before != reading) {
+      outcome.notes.push_back(
+          fmt::format("imported before, {}: of its {} trials those stay that this reading gives too",
+                      before.empty() ? "read as its content tells" : before, *aside));
+    }
+  }
   schema::SourceRecord source{*digest, "", name, fs::file_size(path, error), {}};
   if (error) return Error{ErrorKind::kUsage, path.string(), "not a file", "give the path of a file"};
   source.kind = family;
-  const schema::SuiteRecord suite = imported_suite(family_of(family));
-  if (auto status = writer->put_suite(suite); !status) return std::move(status).error();
   if (auto is_new = writer->put_source(source); !is_new) return std::move(is_new).error();
-  RowsToTrials trials(suite.id, *digest, harness_version,
-                      {[&](const auto& environment) { return writer->put_environment(environment); },
+  RowsToTrials trials(imported_suite(family_of(family)), *digest, harness_version,
+                      {[&](const auto& suite) { return writer->put_suite(suite); },
+                       [&](const auto& environment) { return writer->put_environment(environment); },
                        [&](const auto& run) { return writer->put_run(run); },
-                       [&](const auto& trial) { return writer->put_trial(trial); }});
+                       [&](const auto& trial) { return writer->put_trial(trial); },
+                       [&](const auto& trial) { return writer->knows(trial); }});
   while (auto batch = rows.next()) {
+    if (!keep_bytes) batch->parts.clear();
     if (auto status = put_batch(*writer, trials, *digest, *batch, outcome); !status) return std::move(status).error();
     rows.give_back(std::move(batch->rows));
   }
@@ -140,6 +182,7 @@ Result<Outcome> FileAhead::State::put_into(schema::Store& store, const std::stri
   outcome.rows = imported->rows;
   source.kind = imported->kind;
   source.notes = outcome.notes;
+  if (!reading.empty()) source.notes.insert(source.notes.begin(), reading);
   if (auto status = writer->describe_source(source); !status) return std::move(status).error();
   outcome.added = writer->trials().added;
   outcome.known = writer->trials().known;

@@ -87,6 +87,98 @@ TEST_F(ImportInto, TheSecondTimeNothingChanges) {
   EXPECT_EQ(kept, row("pp512", "[1000000000]"));
 }
 
+// A wrong mapping is not kept for ever: another reading of a file takes the place of the one before.
+TEST_F(ImportInto, AnotherReadingTakesThePlaceOfTheFirst) {
+  const fs::path file = write("own.csv", "Model,Test,First,Second\nm.gguf,pp512,10.5,99.5\nm.gguf,tg128,5.5,49.5\n");
+  const auto by = [](const std::string& mapping) {
+    ImportOptions options;
+    options.columns = must(parse_column_mapping(mapping));
+    return options;
+  };
+  const auto speeds = [](schema::Store& of) {
+    std::vector<double> all;
+    for (const schema::TrialView& view : must(of.trials({}))) {
+      if (view.trial.status != "ok") continue;
+      for (const auto& stated : view.trial.stated) all.push_back(stated.mean_ts);
+    }
+    return all;
+  };
+  schema::Store results = store();
+  const ImportOptions wrong = by("test=Test;avg_ts=First");
+  const ImportOptions right = by("avg_ts=Second;test=Test;model_filename=Model");
+  EXPECT_EQ(must(import_file_into(results, file, wrong, "1")).added, 1);
+  EXPECT_EQ(speeds(results), (std::vector<double>{10.5, 5.5}));
+  const Outcome second = must(import_file_into(results, file, right, "1"));
+  EXPECT_FALSE(second.is_known);
+  EXPECT_EQ(second.added, 1);
+  ASSERT_FALSE(second.notes.empty());
+  EXPECT_NE(second.notes[0].find("read with --columns 'avg_ts=First;test=Test'"), std::string::npos) << second.notes[0];
+  EXPECT_EQ(speeds(results), (std::vector<double>{99.5, 49.5}));
+  EXPECT_TRUE(must(import_file_into(results, file, right, "1")).is_known);
+  // The order in which columns are named is of no account.
+  EXPECT_TRUE(must(import_file_into(results, file, by("model_filename=Model;test=Test;avg_ts=Second"), "1")).is_known);
+  // And back: what the first reading gave counts again.
+  EXPECT_EQ(must(import_file_into(results, file, wrong, "1")).known, 1);
+  EXPECT_EQ(speeds(results), (std::vector<double>{10.5, 5.5}));
+  EXPECT_EQ(must(results.sources()).size(), 1U);
+  EXPECT_TRUE(results.check_integrity().ok());
+}
+
+TEST_F(ImportInto, WhatSomebodyExcludedStaysSoWhenItsFileIsReadAgain) {
+  const fs::path file = write("a.jsonl", row("pp512", "[1000000000]") + row("pp512", "[2000000000]"));
+  schema::Store results = store();
+  EXPECT_EQ(must(import_file_into(results, file, {}, "1")).added, 2);
+  ASSERT_TRUE(results.exclude_trial(must(results.trials({})).at(0).trial.id, "a backup ran").ok());
+  ImportOptions options;
+  options.as = SourceKind::kLlamaBench;
+  const Outcome again = must(import_file_into(results, file, options, "1"));
+  EXPECT_EQ(again.added, 0);
+  EXPECT_EQ(again.known, 2);
+  const auto trials = must(results.trials({}));
+  EXPECT_EQ(trials.at(0).trial.status, "excluded");
+  EXPECT_EQ(trials.at(0).trial.reason, "was ok: a backup ran");
+  EXPECT_EQ(trials.at(1).trial.status, "ok");
+  EXPECT_EQ(trials.at(1).trial.reason, "");
+}
+
+TEST_F(ImportInto, QuarantinedRowsAreToldEveryTime) {
+  const fs::path file =
+      write("bad.jsonl", row("pp512", "[1000000000]") + R"({"n_prompt":512,"n_gen":0,"avg_ts":-1})" + "\n");
+  const fs::path rubbish = write("rubbish.jsonl", R"({"n_prompt":512,"n_gen":0,"avg_ts":-1})"
+                                                  "\n");
+  schema::Store results = store();
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = must(import_file_into(results, file, {}, "1"));
+    EXPECT_EQ(outcome.is_known, i == 1);
+    EXPECT_EQ(outcome.quarantined, 1U);
+    ASSERT_EQ(outcome.quarantine.size(), 1U);
+    EXPECT_EQ(outcome.quarantine[0].place.line, 2U);
+    // It gave nothing, so that it is read once more.
+    const Outcome nothing = must(import_file_into(results, rubbish, {}, "1"));
+    EXPECT_FALSE(nothing.is_known);
+    EXPECT_EQ(nothing.quarantined, 1U);
+  }
+  EXPECT_EQ(must(results.quarantine("")).size(), 2U);
+  EXPECT_TRUE(results.check_integrity().ok());
+}
+
+TEST_F(ImportInto, ColumnsThatAreNotThereAreNamed) {
+  const fs::path file = write("own.csv", "Test,tok/s\npp512,10.5\n");
+  for (const char* mapping : {"test=Nope;avg_ts=tok/s", "test=Test;avg_ts=tok/s;model_filename=Nope"}) {
+    ImportOptions options;
+    options.columns = must(parse_column_mapping(mapping));
+    schema::Store results = store();
+    const auto outcome = import_file_into(results, file, options, "1");
+    ASSERT_FALSE(outcome.ok()) << mapping;
+    EXPECT_NE(outcome.error().cause.find("\"Nope\""), std::string::npos) << outcome.error().cause;
+    EXPECT_NE(outcome.error().remedy.find("Test,tok/s"), std::string::npos) << outcome.error().remedy;
+  }
+  schema::Store results = store();
+  const auto without = import_file_into(results, file, {}, "1");
+  ASSERT_FALSE(without.ok());
+  EXPECT_NE(without.error().remedy.find("--columns"), std::string::npos);
+}
+
 TEST_F(ImportInto, MeansStayMeansAndBadRowsAreQuarantined) {
   const fs::path file = write("t.md",
                               "| model | size | params | backend | threads | test | t/s |\n"

@@ -12,6 +12,7 @@
 #include "harness/import/text.h"
 #include "schema/canonical.h"
 #include "schema/identity.h"
+#include "schema/restated.h"
 
 namespace capbench::imports {
 namespace {
@@ -110,14 +111,14 @@ std::string machine_label(const ImportedRow& row) {
 
 // What a row says of where it was measured. `machine`: as an export names it; without one, the devices' names tell
 // machines apart.
-schema::EnvironmentRecord environment_of(const ImportedRow& row, const std::string& machine) {
+schema::EnvironmentRecord environment_of(const ImportedRow& row, const std::string& machine, const std::string& label) {
   json facts = {{"imported", true}, {"cpu", to_utf8(row.result.cpu_info)}, {"gpu", to_utf8(row.result.gpu_info)}};
   if (!machine.empty()) facts["machine_id"] = machine;
   schema::EnvironmentRecord environment;
   environment.json = schema::canonical(facts);
   environment.id = schema::environment_id(environment);
   environment.machine_id = machine.empty() ? environment.id : machine;
-  environment.machine_label = to_utf8(machine_label(row));
+  environment.machine_label = to_utf8(label.empty() ? machine_label(row) : label);
   return environment;
 }
 
@@ -137,8 +138,8 @@ schema::SuiteRecord imported_suite(std::string_view kind) {
   return suite;
 }
 
-RowsToTrials::RowsToTrials(std::string suite_id, std::string source, std::string harness_version, TrialSink sink)
-    : suite_id_(std::move(suite_id)),
+RowsToTrials::RowsToTrials(schema::SuiteRecord suite, std::string source, std::string harness_version, TrialSink sink)
+    : suite_(std::move(suite)),
       source_(std::move(source)),
       harness_version_(std::move(harness_version)),
       sink_(std::move(sink)) {}
@@ -182,32 +183,47 @@ const RowsToTrials::Setting& RowsToTrials::setting_of(const ImportedRow& row) {
   setting.workload = first_of({exported(fields, kOriginWorkload), settings_text(fields), "default"});
   setting.is_exported = fields.is_object() && fields.contains(kOriginTrial);
   const std::string machine = exported(fields, kOriginMachine);
-  const schema::EnvironmentRecord environment = environment_of(row, machine);
+  setting.machine_label = exported(fields, kOriginMachineLabel);
+  setting.suite = exported(fields, kOriginSuite);
+  setting.suite_of = exported(fields, kOriginSuiteId);
+  setting.run_of = exported(fields, kOriginRun);
+  const schema::EnvironmentRecord environment = environment_of(row, machine, setting.machine_label);
   setting.environment_id = environment.id;
   setting.machine_id = environment.machine_id;
   return *(last_setting_ = &settings_.emplace(std::move(said), std::move(setting)).first->second);
 }
 
-Status RowsToTrials::put_environment(const ImportedRow& row) {
-  if (!environments_.insert(of_trial_.environment_id).second) return {};
-  const bool is_named = of_trial_.machine_id != of_trial_.environment_id;
-  return sink_.environment(environment_of(row, is_named ? of_trial_.machine_id : ""));
+RowsToTrials::Run& RowsToTrials::run_of(const ImportedRow& row) {
+  const auto [place, is_new] = runs_.try_emplace({of_trial_.machine_id, of_trial_.suite_of, of_trial_.run_of});
+  Run& found = place->second;
+  if (!is_new) return found;
+  found.suite = of_trial_.suite.empty() ? suite_ : schema::restated_suite(of_trial_.suite, of_trial_.suite_of);
+  schema::RunRecord& run = found.run;
+  if (!of_trial_.run_of.empty()) {
+    run = schema::restated_run(of_trial_.run_of, found.suite.id, of_trial_.machine_id);
+  } else {
+    run.suite_id = found.suite.id;
+    run.machine_id = of_trial_.machine_id;
+    // The same file gives the same run wherever it is imported; another file gives another.
+    run.seed = std::stoull(source_.substr(0, 16), nullptr, 16);
+    run.started_at = row.test_time;
+    run.state = "complete";
+    run.id = schema::run_id(run);
+  }
+  run.harness_version = harness_version_;
+  return found;
 }
 
-Result<schema::RunRecord*> RowsToTrials::run_of(const ImportedRow& row) {
-  const auto known = runs_.find(of_trial_.machine_id);
-  if (known != runs_.end()) return &known->second;
-  schema::RunRecord run;
-  run.suite_id = suite_id_;
-  run.machine_id = of_trial_.machine_id;
-  // The same file gives the same run wherever it is imported; another file gives another.
-  run.seed = std::stoull(source_.substr(0, 16), nullptr, 16);
-  run.started_at = row.test_time;
-  run.harness_version = harness_version_;
-  run.state = "complete";
-  run.id = schema::run_id(run);
-  if (auto status = sink_.run(run); !status) return std::move(status).error();
-  return &runs_.emplace(of_trial_.machine_id, std::move(run)).first->second;
+// What the trial refers to and nothing before it did.
+Status RowsToTrials::put_origin() {
+  if (!run_->is_put) {
+    if (auto status = sink_.suite(run_->suite); !status) return status;
+    if (auto status = sink_.run(run_->run); !status) return status;
+    run_->is_put = true;
+  }
+  if (!environment_) return {};
+  environments_.insert(environment_->id);
+  return sink_.environment(*std::exchange(environment_, std::nullopt));
 }
 
 std::int64_t RowsToTrials::block_of(const schema::TrialRecord& trial, std::optional<std::int64_t> wanted) {
@@ -234,12 +250,15 @@ Status RowsToTrials::take(ImportedRow& row) {
   if (!trial_) {
     of_trial_ = setting;
     name_of_trial_ = std::move(name);
-    if (auto status = put_environment(row); !status) return status;
-    auto run = run_of(row);
-    if (!run) return std::move(run).error();
+    environment_.reset();
+    if (!environments_.contains(of_trial_.environment_id)) {
+      const bool is_named = of_trial_.machine_id != of_trial_.environment_id;
+      environment_ = environment_of(row, is_named ? of_trial_.machine_id : "", of_trial_.machine_label);
+    }
+    run_ = &run_of(row);
     schema::TrialRecord trial;
-    trial.run_id = (*run)->id;
-    trial.suite_id = suite_id_;
+    trial.run_id = run_->run.id;
+    trial.suite_id = run_->suite.id;
     trial.environment_id = setting.environment_id;
     trial.arm = setting.arm;
     trial.mode = setting.mode;
@@ -257,7 +276,7 @@ Status RowsToTrials::take(ImportedRow& row) {
     trial.source_sha256 = source_;
     trial.results.reserve(spare_.size());
     trial_ = std::move(trial);
-    ++(*run)->planned_trials;
+    ++run_->run.planned_trials;
   }
   tests_.insert(row.result.test);
   trial_bytes_ += row.result.fields.size() + row.result.samples_ns.size() * sizeof(std::int64_t);
@@ -281,7 +300,14 @@ Status RowsToTrials::take(ImportedRow& row) {
 Status RowsToTrials::flush() {
   if (!trial_) return {};
   trial_->id = schema::trial_id(*trial_);
-  const Status status = sink_.trial(*trial_);
+  bool is_known = false;
+  if (!schema::restated_trial(*trial_).empty()) {
+    const Result<bool> known = sink_.knows(*trial_);
+    if (!known) return known.error();
+    is_known = *known;
+  }
+  Status status = is_known ? Status() : put_origin();
+  if (status) status = sink_.trial(*trial_);
   if (spare_.empty()) spare_ = std::move(trial_->results);
   trial_.reset();
   trial_bytes_ = 0;
@@ -291,8 +317,9 @@ Status RowsToTrials::flush() {
 
 Status RowsToTrials::finish() {
   if (auto status = flush(); !status) return status;
-  for (const auto& [machine, run] : runs_) {
-    if (auto status = sink_.run(run); !status) return status;
+  for (const auto& [name, run] : runs_) {
+    if (!run.is_put) continue;
+    if (auto status = sink_.run(run.run); !status) return status;
   }
   return {};
 }

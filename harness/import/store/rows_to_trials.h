@@ -2,6 +2,7 @@
 #ifndef CAPBENCH_HARNESS_IMPORT_STORE_ROWS_TO_TRIALS_H_
 #define CAPBENCH_HARNESS_IMPORT_STORE_ROWS_TO_TRIALS_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,10 +23,14 @@ namespace capbench::imports {
 
 // Where a trial of a foreign file goes.
 struct TrialSink {
-  // Each environment and run comes before the first trial that refers to it.
+  // Each suite, environment and run comes before the first trial that refers to it.
+  std::function<Status(const schema::SuiteRecord&)> suite;
   std::function<Status(const schema::EnvironmentRecord&)> environment;
   std::function<Status(const schema::RunRecord&)> run;
   std::function<Status(const schema::TrialRecord&)> trial;
+  // Whether the trial, which an export restates, is there already, as itself or restated. What only it refers to is
+  // then not put.
+  std::function<Result<bool>(const schema::TrialRecord&)> knows;
 };
 
 inline constexpr std::size_t kMostResults = 4096;
@@ -37,15 +42,16 @@ inline constexpr std::size_t kMostTrialBytes = 16U << 20U;
 //
 // Arm and mode are "imported": what the device was made to answer is not known. The workload's name lists the settings
 // that a row states, "t=8 ngl=99 b=2048 ub=512 ..."; the model's is its file's name, or its type. Rows that capbench
-// exported say all of that themselves, and which trial they are of (harness/import/origin_fields.h). That the
-// treatment took is not proven by their word.
+// exported say all of that themselves, and which trial of which run and suite they are of
+// (harness/import/origin_fields.h): they give the same trials from whatever file they come (schema/restated.h). That
+// the treatment took is not proven by their word.
 //
 // A trial has at most kMostResults results, and ends with the one that makes its fields and samples more than
 // kMostTrialBytes, so that memory is bounded whatever the file holds; no process prints more.
 class RowsToTrials {
  public:
-  // `suite_id`: of the suite that the file's results belong to (see imported_suite). `source`: the file's digest.
-  RowsToTrials(std::string suite_id, std::string source, std::string harness_version, TrialSink sink);
+  // `suite`: which the file's results belong to that name no other (see imported_suite). `source`: the file's digest.
+  RowsToTrials(schema::SuiteRecord suite, std::string source, std::string harness_version, TrialSink sink);
 
   // May move from the row, and leaves a worn one in its place: valid, with anything in it.
   Status take(ImportedRow& row);
@@ -64,6 +70,10 @@ class RowsToTrials {
     std::string model_kind;
     std::string workload;
     std::string environment_id;
+    std::string machine_label;  // as an export gives it, like the next three
+    std::string suite;
+    std::string suite_of;
+    std::string run_of;
     bool is_exported = false;  // capbench wrote the rows, and they name their trials
 
     bool operator==(const Setting&) const = default;
@@ -71,16 +81,22 @@ class RowsToTrials {
 
   const Setting& setting_of(const ImportedRow& row);
   std::int64_t block_of(const schema::TrialRecord& trial, std::optional<std::int64_t> wanted);
-  Status put_environment(const ImportedRow& row);
-  Result<schema::RunRecord*> run_of(const ImportedRow& row);
+  // A run, and what of it is in the store.
+  struct Run {
+    schema::SuiteRecord suite;
+    schema::RunRecord run;
+    bool is_put = false;
+  };
+  Run& run_of(const ImportedRow& row);
+  Status put_origin();
   Status flush();
 
-  std::string suite_id_;
+  schema::SuiteRecord suite_;
   std::string source_;
   std::string harness_version_;
   TrialSink sink_;
   std::set<std::string> environments_;                 // that were put, by id
-  std::map<std::string, schema::RunRecord> runs_;      // by machine_id
+  std::map<std::array<std::string, 3>, Run> runs_;     // by machine_id, and suite and run as an export gives them
   std::unordered_map<std::string, Setting> settings_;  // by what the rows say of themselves before their measurement
   std::string last_said_;                              // of the row before, and how much of it are fields
   std::size_t last_told_ = 0;
@@ -88,7 +104,9 @@ class RowsToTrials {
   // Those that are taken, by run, arm, workload and model.
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::set<std::int64_t>> blocks_;
   std::optional<schema::TrialRecord> trial_;
-  std::vector<schema::ResultRecord> spare_;  // results of trials that are done with
+  Run* run_ = nullptr;                                    // of trial_
+  std::optional<schema::EnvironmentRecord> environment_;  // of trial_, if it was not put yet
+  std::vector<schema::ResultRecord> spare_;               // results of trials that are done with
   Setting of_trial_;
   std::string name_of_trial_;              // as an export gives it; empty: it is no export
   std::unordered_set<std::string> tests_;  // of the trial
