@@ -231,7 +231,14 @@ std::vector<OwnArm> own_arms(const Group& group) {
 }
 
 std::vector<std::string> reasons_for_no_result(const Group& group) {
-  std::vector<std::string> out = {"No trial got as far as a result, so there is nothing to compare."};
+  const bool only_means = std::all_of(group.rows.begin(), group.rows.end(), [](const SpeedupRow* row) {
+    return std::all_of(row->not_ok.begin(), row->not_ok.end(),
+                       [](const NotOk& entry) { return entry.status == kMeanOnly; });
+  });
+  std::vector<std::string> out;
+  out.emplace_back(only_means ? "The source gives means and no samples: they have no median and no interval, and are "
+                                "not compared."
+                              : "No trial got as far as a result, so there is nothing to compare.");
   for (const SpeedupRow* row : group.rows) {
     for (const NotOk& entry : row->not_ok) {
       std::string line =
@@ -248,6 +255,7 @@ std::vector<std::string> not_ok_trials(const Group& group) {
   std::vector<std::pair<std::string, std::vector<std::string>>> ids_by_cause;
   for (const SpeedupRow* row : group.rows) {
     for (const NotOk& entry : row->not_ok) {
+      if (entry.status == kMeanOnly) continue;
       const std::string cause = fmt::format("{}, {}", arm_label(entry), in_words(entry.status));
       auto found = std::find_if(ids_by_cause.begin(), ids_by_cause.end(),
                                 [&](const auto& known) { return known.first == cause; });

@@ -14,7 +14,21 @@ namespace {
 std::string status_of(const Point& point) {
   const auto& trial = point.view->trial;
   if (trial.status != "ok") return trial.status;
-  return trial.treatment == "invalid" ? "invalid_treatment" : "no_samples";
+  if (trial.treatment == "invalid") return "invalid_treatment";
+  return trial.results.empty() && !trial.stated.empty() ? std::string(kMeanOnly) : "no_samples";
+}
+
+// The means that a trial's source states, with their deviations.
+std::string stated_means(const schema::TrialRecord& trial) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> means;
+  for (const schema::StatedResultRecord& stated : trial.stated) {
+    if (means.size() == kMost) break;
+    const std::string deviation = stated.stddev_ts ? fmt::format(" \xC2\xB1 {:.2f}", *stated.stddev_ts) : "";
+    means.push_back(fmt::format("{} {:.2f}{}", one_line(stated.test), stated.mean_ts, deviation));
+  }
+  const std::size_t more = trial.stated.size() - means.size();
+  return fmt::format("{}{} tokens/s", fmt::join(means, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 // Trials of one arm that mapped other files than their fellows do not measure one thing.
@@ -43,9 +57,16 @@ void note_not_ok(SpeedupRow& row) {
     std::vector<std::string> parts;
     std::size_t total = 0;
     const auto of_mode = [&](const NotOk& entry) { return entry.mode == mode.mode && entry.arm == mode.arm; };
-    const auto kinds = std::count_if(row.not_ok.begin(), row.not_ok.end(), of_mode);
+    const auto kinds = std::count_if(row.not_ok.begin(), row.not_ok.end(),
+                                     [&](const NotOk& entry) { return of_mode(entry) && entry.status != kMeanOnly; });
     for (const NotOk& entry : row.not_ok) {
       if (!of_mode(entry)) continue;
+      // There is nothing wrong with those.
+      if (entry.status == kMeanOnly) {
+        row.notes.push_back(fmt::format("{}: {} of {} only a mean: {}", arm_label(row, mode), entry.count,
+                                        count_of(mode.n_tried, "trial"), entry.reason));
+        continue;
+      }
       total += entry.count;
       const std::string words = status_in_words(entry.status);
       parts.push_back(kinds == 1 ? words : fmt::format("{} {}", entry.count, words));
@@ -121,6 +142,10 @@ std::vector<NotOk> not_ok_of(const ArmTrials& arm) {
     const std::string status = status_of(point);
     NotOk& entry = by_status[status];
     if (entry.count++ == 0) entry = {arm.mode, arm.arm, status, point.view->trial.reason, 1, {}};
+    constexpr std::size_t kMostShown = 3;
+    if (status == kMeanOnly && entry.count <= kMostShown) {
+      entry.reason += (entry.reason.empty() ? "" : "; ") + stated_means(point.view->trial);
+    }
     entry.trials.push_back(point.view->trial.id);
   }
   std::vector<NotOk> out;
@@ -140,7 +165,7 @@ void annotate(SpeedupRow& row, const std::vector<const ArmTrials*>& arms) {
   }
   if (row.machine_is_virtual) flags.insert("machine-is-virtual");
   if (row.model_kind == "twin") flags.insert("twin");
-  if (!row.not_ok.empty()) flags.insert("trials-not-ok");
+  for (const NotOk& entry : row.not_ok) flags.insert(entry.status == kMeanOnly ? "mean only" : "trials-not-ok");
   std::set<std::string> devices;
   for (const ModeSummary& mode : row.modes) {
     if (!mode.device.empty()) devices.insert(mode.device);

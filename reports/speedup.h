@@ -36,12 +36,15 @@ struct ModeSummary {
   std::optional<Estimate> over_bare_metal;  // this arm's speed over bare-metal's; the suite's own modes only
 };
 
+// The status of a trial whose source states means and no samples: nothing is wrong with it, and it has no median.
+inline constexpr std::string_view kMeanOnly = "mean_only";
+
 // Trials of one arm that do not count, and why.
 struct NotOk {
   std::string mode;
   std::string arm;
-  std::string status;  // as the trial has it, or "no_samples" for an ok trial without usable samples
-  std::string reason;  // of the first such trial; may be empty
+  std::string status;  // as the trial has it; of an ok one: kMeanOnly, or "no_samples" without usable samples
+  std::string reason;  // of the first such trial; may be empty. The means of the first ones that give no more
   std::size_t count = 0;
   std::vector<std::string> trials;  // their ids
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 
 namespace capbench::reports {
@@ -81,7 +82,7 @@ std::size_t display_width(std::string_view utf8) {
 }
 
 std::string count_of(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  return counted(count, noun);
 }
 
 }  // namespace capbench::reports

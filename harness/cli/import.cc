@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ingest_file.h"
@@ -51,12 +52,19 @@ void tell_quarantine(const std::string& path, const imports::QuarantinedRow& row
   tell(fmt::format("{}:{}: quarantined: {}\n", path, row.place.line, row.reason));
 }
 
+// ", 2 of them means alone": those have no median, and nothing is compared with them.
+std::string means_text(const imports::Outcome& outcome) {
+  if (outcome.means == 0) return "";
+  if (outcome.means == outcome.rows) return outcome.rows == 1 ? " that gives only a mean" : " that give only a mean";
+  return fmt::format(", {} of them only a mean", outcome.means);
+}
+
 void tell_outcome(const std::string& path, const imports::Outcome& outcome, Tally& tally) {
   for (const std::string& note : outcome.notes) tell(fmt::format("{}: {}\n", path, note));
   for (const imports::QuarantinedRow& row : outcome.quarantine) tell_quarantine(path, row);
   if (outcome.quarantined > outcome.quarantine.size()) {
-    tell(fmt::format("{}: and {} more quarantined rows, in table quarantine\n", path,
-                     outcome.quarantined - outcome.quarantine.size()));
+    tell(fmt::format("{}: and {} more, in table quarantine\n", path,
+                     counted(outcome.quarantined - outcome.quarantine.size(), "quarantined row")));
   }
   tally.read = true;
   tally.added += outcome.added;
@@ -68,8 +76,9 @@ void tell_outcome(const std::string& path, const imports::Outcome& outcome, Tall
     tell(fmt::format("{}: imported before, nothing changed{}\n", path, quarantined));
     return;
   }
-  tell(fmt::format("{}: {}: {} rows, {} trials added, {} known, {} quarantined\n", path, outcome.kind, outcome.rows,
-                   outcome.added, outcome.known, outcome.quarantined));
+  tell(fmt::format("{}: {}: {}{}, {} added, {} known, {} quarantined\n", path, outcome.kind,
+                   counted(outcome.rows, "row"), means_text(outcome), counted(outcome.added, "trial"), outcome.known,
+                   outcome.quarantined));
 }
 
 // Files below the folder, by their name from it.
@@ -149,8 +158,8 @@ Status import_folder(schema::Store& store, const fs::path& folder, const std::ve
   const std::string name = folder.string();
   for (const std::string& note : evidence->notes) tell(fmt::format("{}: {}\n", name, note));
   for (const std::string& finding : evidence->findings) tell(fmt::format("{}: finding: {}\n", name, finding));
-  tell(fmt::format("{}: evidence: {} trials added, {} known, {} findings\n", name, counts.added, counts.known,
-                   evidence->findings.size()));
+  tell(fmt::format("{}: evidence: {} added, {} known, {}\n", name, counted(counts.added, "trial"), counts.known,
+                   counted(evidence->findings.size(), "finding")));
   tally.read = true;
   tally.added += counts.added;
   tally.known += counts.known;
@@ -225,8 +234,8 @@ int import_paths(const Options& options) {
     }
     return worst;
   }
-  tell(fmt::format("{} trials added, {} known; the table: capbench report speedup --db {}\n", tally.added, tally.known,
-                   schema::shown(path->string())));
+  tell(fmt::format("{} added, {} known; the table: capbench report speedup --db {}\n", counted(tally.added, "trial"),
+                   tally.known, schema::shown(path->string())));
   return worst != 0 ? worst : tally.finding ? exit_status(ErrorKind::kFinding) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ingest_file.h"
@@ -78,7 +79,7 @@ std::string outcome_text(const bundle::IngestOutcome& outcome, std::string_view 
   using Kind = bundle::IngestOutcome::Kind;
   switch (outcome.kind) {
     case Kind::kAdded:
-      return fmt::format("{} trials added, {} known, {}", outcome.added, outcome.known, tier);
+      return fmt::format("{} added, {} known, {}", counted(outcome.added, "trial"), outcome.known, tier);
     case Kind::kKnown:
       return "known, nothing changed";
     case Kind::kOwn:
@@ -165,8 +166,8 @@ int ingest_paths(const IngestOptions& options) {
       tally.known += outcome->known;
     }
   }
-  tell(fmt::format("{} bundles: {} trials added, {} known; {} bundles refused\n", tally.bundles, tally.added,
-                   tally.known, tally.refused));
+  tell(fmt::format("{}: {} added, {} known; {} refused\n", counted(tally.bundles, "bundle"),
+                   counted(tally.added, "trial"), tally.known, counted(tally.refused, "bundle")));
   return worst;
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/counted.h"
 #include "harness/observe/redact.h"
 #include "harness/submit/details.h"
 #include "reports/site/site.h"
@@ -47,8 +48,9 @@ int make_site(const Options& chosen) {
   auto written = site::write_site(*site, chosen.folder, threads);
   if (!written) return fail(written.error());
   const std::filesystem::path first = std::filesystem::path(chosen.folder) / "index.html";
-  tell(fmt::format("{} pages of {} results and {} trials, {:.1f} MB\n", written->pages, site->model.n_results(),
-                   site->model.n_trials, static_cast<double>(written->bytes) * 1e-6));
+  tell(fmt::format("{} of {} and {}, {:.1f} MB\n", counted(written->pages, "page"),
+                   counted(site->model.n_results(), "result"), counted(site->model.n_trials, "trial"),
+                   static_cast<double>(written->bytes) * 1e-6));
   if (!site->every_trial) {
     tell(fmt::format("{} of {} trials have a page of their own; --trials 0 gives one to each\n",
                      site->trial_pages.size(), site->model.m.launches.size()));

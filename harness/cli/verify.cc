@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/verify_archive.h"
@@ -25,7 +26,7 @@ struct Options {
 std::string summary(const std::vector<verify::NamedVerdict>& verdicts) {
   const auto failed =
       std::count_if(verdicts.begin(), verdicts.end(), [](const auto& named) { return named.verdict.failed(); });
-  return fmt::format("{} bundles: {} failed\n", verdicts.size(), failed);
+  return fmt::format("{}: {} failed\n", counted(verdicts.size(), "bundle"), failed);
 }
 
 int verify_files(const Options& options) {

@@ -222,6 +222,23 @@ std::string interactions(const AblationFamily& family, const std::string& id, co
          "interval leaves 1 out.</p>\n";
 }
 
+// "f: coopmat=on int-dot=off float16=on" -> "f: coopmat, float16": where a figure is narrow, names that begin alike and
+// end differently are cut to the same.
+std::string short_arm_name(const std::string& name) {
+  const std::size_t colon = name.find(": ");
+  if (colon == std::string::npos) return name;
+  std::string on;
+  for (std::string_view rest = std::string_view(name).substr(colon + 2); !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const std::size_t equals = word.find('=');
+    const std::string_view level = equals == std::string_view::npos ? "" : word.substr(equals + 1);
+    if (level != "on" && level != "off") return name;
+    if (level == "on") on += (on.empty() ? "" : ", ") + std::string(word.substr(0, equals));
+  }
+  return name.substr(0, colon + 2) + (on.empty() ? "none" : on);
+}
+
 std::string test_section(const AblationRow& row, std::size_t index) {
   std::string html =
       fmt::format("<section class=\"test\" id=\"test-{0}\" aria-labelledby=\"h-{0}\"><h2 id=\"h-{0}\">{1}</h2>\n",
@@ -233,7 +250,7 @@ std::string test_section(const AblationRow& row, std::size_t index) {
   }
   std::vector<ArmPoint> arms;
   for (const AblationArm& arm : row.arms) {
-    if (const auto speed = speed_of(arm)) arms.push_back({arm.name, arm.mode, *speed});
+    if (const auto speed = speed_of(arm)) arms.push_back({arm.name, short_arm_name(arm.name), arm.mode, *speed});
   }
   if (!arms.empty()) {
     html += figure(fmt::format("arms-{}", index), row.test + ": every arm, with 95 % intervals", draw_arms(arms));

@@ -95,6 +95,19 @@ std::string status_html(std::string_view status, std::string_view reason) {
   return html;
 }
 
+std::string why_not_counted(const Model& model, const Launch& launch) {
+  const std::string& status = model.text(launch.status);
+  if (status != "ok") return status_html(status, model.text(launch.reason));
+  const auto because = [](std::string_view name, std::string_view kind, std::string_view reason) {
+    return badge(name, kind) + "<span class=\"range\">" + std::string(reason) + "</span>";
+  };
+  if (model.text(launch.treatment) == "invalid")
+    return because("invalid treatment", "bad", "it was not given what its arm asks for");
+  if (launch.block < 0) return because("warm-up", "", "measured before the first block, for nobody's result");
+  if (!launch.latest) return because("replaced", "", "a later attempt stands in its place");
+  return because("no samples", "warn", "its source states means at most, which have no median");
+}
+
 std::string list_of(const std::vector<std::string>& items) {
   std::string html = "<ul class=\"notes\">\n";
   for (const std::string& item : items) html += "<li>" + item + "</li>\n";

@@ -11,6 +11,10 @@
 namespace capbench::site {
 namespace {
 
+std::string side_id(const std::string& environment) {
+  return environment.empty() ? "unknown" : environment.substr(0, 16);
+}
+
 std::string environment_text(const Model& model, const std::string& id) {
   const auto found = model.environments.find(id);
   if (found == model.environments.end()) return "environment not known";
@@ -29,9 +33,14 @@ std::string compare_page(const Site& site) {
   for (const auto& [environment, builds] : site.builds) {
     Json names = Json::array();
     for (const Texts::Id build : builds) names.push_back(model.text(build));
-    sides.push_back({{"id", environment.empty() ? "unknown" : environment.substr(0, 16)},
-                     {"name", environment_text(model, environment)},
-                     {"builds", std::move(names)}});
+    sides.push_back(
+        {{"id", side_id(environment)}, {"name", environment_text(model, environment)}, {"builds", std::move(names)}});
+  }
+  Json first;
+  if (site.first_pair) {
+    first = {{"side", side_id(site.first_pair->environment)},
+             {"older", model.text(site.first_pair->older)},
+             {"newer", model.text(site.first_pair->newer)}};
   }
   std::string body;
   if (sides.empty()) {
@@ -42,7 +51,7 @@ std::string compare_page(const Site& site) {
         "<noscript><p>Choosing two sides needs scripts. Without them, the <a href=\"history.html\">history</a> of a "
         "series "
         "has every build and environment below one another.</p></noscript></section>\n" +
-        data_block("compare-data", {{"sides", std::move(sides)}});
+        data_block("compare-data", {{"sides", std::move(sides)}, {"first", std::move(first)}});
     body += fmt::format(
         "<section aria-labelledby=\"notes\"><h2 id=\"notes\">How to read it</h2><ul class=\"notes\">\n"
         "<li>Cells match if suite, model, workload, test, guest, mode and arm have the same names. What has no match "
@@ -96,8 +105,7 @@ std::string compare_data(const Site& site, const std::string& environment) {
       cells.push_back(std::move(row));
     }
   }
-  const std::string id = environment.empty() ? "unknown" : environment.substr(0, 16);
-  return fmt::format("capbenchData(\"{}\", {});\n", id,
+  return fmt::format("capbenchData(\"{}\", {});\n", side_id(environment),
                      safe_json({{"texts", std::move(texts)}, {"cells", std::move(cells)}}));
 }
 

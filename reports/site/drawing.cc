@@ -52,8 +52,6 @@ Json there(const Words& words, const Json& values, const char* member) {
   return found;
 }
 
-constexpr std::array<std::string_view, 4> kModes = {reports::kBareMetal, reports::kStock, reports::kUnlocked, "other"};
-
 // The place of each row, by its first line.
 class Places {
  public:
@@ -126,7 +124,7 @@ Json draw_bars(const std::vector<Bar>& bars) {
     values.push_back(std::move(datum));
   }
   Json modes = there(kModes, values, "mode");
-  const double height = 9.0 * static_cast<double>(modes.size()) / 0.65 * places.count();
+  const double height = kBarStep * static_cast<double>(modes.size()) / kBarShare * places.count();
   return drawing(kBarsPlot, height, {{"modes", std::move(modes)}}, {{"rows", std::move(values)}});
 }
 
@@ -135,8 +133,8 @@ Json draw_ratios(const std::vector<Ratio>& ratios, std::string_view title, doubl
   Places places;
   for (const Ratio& ratio : ratios) {
     Json tip{{"title", ratio.row}, {"what", ratio.group}, {"ratio", number(ratio.value)}};
-    if (ratio.interval)
-      tip["95 %"] = fmt::format("{} to {}", number(ratio.interval->low), number(ratio.interval->high));
+    tip["95 %"] = ratio.interval ? fmt::format("{} to {}", number(ratio.interval->low), number(ratio.interval->high))
+                                 : "no interval";
     tip["note"] = ratio.note;
     Json datum{{"row", ratio.row},
                {"place", places.of(ratio.row)},
@@ -147,7 +145,7 @@ Json draw_ratios(const std::vector<Ratio>& ratios, std::string_view title, doubl
     values.push_back(std::move(datum));
   }
   Json groups = there(std::array{kProven, kUnproven, kWithAll, kWithNone, kOnAverage}, values, "group");
-  const double height = 13.0 * static_cast<double>(groups.size()) / 0.8 * places.count();
+  const double height = kRatioStep * static_cast<double>(groups.size()) / kRatioShare * places.count();
   Json bands = Json::array();
   if (margin > 0 && margin < 1) bands.push_back({{"from", 1 - margin}, {"to", 1 / (1 - margin)}});
   return drawing(kRatiosPlot, height, {{"groups", std::move(groups)}, {"ticks", ratio_ticks(ratios)}, {"title", title}},
@@ -160,6 +158,7 @@ Json draw_arms(const std::vector<ArmPoint>& arms) {
   for (const ArmPoint& arm : arms) {
     Json datum{
         {"arm", arm.arm},
+        {"name", arm.name},
         {"place", places.of(arm.arm)},
         {"mode", mode_group(arm.mode)},
         {"speed", arm.speed.value},
@@ -168,7 +167,7 @@ Json draw_arms(const std::vector<ArmPoint>& arms) {
     values.push_back(std::move(datum));
   }
   Json modes = there(kModes, values, "mode");
-  return drawing(kArmsPlot, 20 * places.count(), {{"modes", std::move(modes)}, {"chosen", ""}},
+  return drawing(kArmsPlot, kArmStep * places.count(), {{"modes", std::move(modes)}, {"chosen", ""}},
                  {{"rows", std::move(values)}});
 }
 
@@ -215,17 +214,21 @@ Json draw_history(const std::vector<HistoryPoint>& points, const std::vector<His
     if (change.order >= points.size()) continue;
     lines.push_back({{"order", change.order},
                      {"date", date_of(change.order)},
-                     {"kind", change.slower ? "slower" : "faster"},
+                     {"kind", change.slower ? kSlower : kFaster},
                      {"tip", {{"change", change.text}}}});
   }
   Json settings = there(kSettings, values, "setting");
   // One setting needs no key.
   if (settings.size() < 2) settings = Json::array();
   Json params{{"names", std::move(names)}, {"places", std::move(places)}, {"settings", std::move(settings)}};
-  params["kinds"] = there(std::array<std::string_view, 2>{"slower", "faster"}, lines, "kind");
-  return drawing(by_date ? kHistoryDatesPlot : kHistoryPlot, 320, std::move(params),
+  params["kinds"] = there(std::array{kSlower, kFaster}, lines, "kind");
+  // Less than two times make no axis.
+  const bool on_axis = by_date && std::any_of(points.begin(), points.end(), [&](const HistoryPoint& point) {
+                         return point.date != points.front().date;
+                       });
+  return drawing(on_axis ? kHistoryDatesPlot : kHistoryPlot, kHistoryHeight, std::move(params),
                  {{"points", std::move(values)}, {"levels", std::move(levels)}, {"changes", std::move(lines)}},
-                 {"date", "until"});
+                 on_axis ? Json{"date", "until"} : Json::array());
 }
 
 }  // namespace capbench::site

@@ -40,6 +40,7 @@ Json draw_ratios(const std::vector<Ratio>& ratios, std::string_view title, doubl
 // Arms as points with intervals; one of them can be chosen to stand out.
 struct ArmPoint {
   std::string arm;
+  std::string name;  // as the figure has room for it
   std::string mode;
   reports::Estimate speed;
 };

@@ -62,8 +62,9 @@ TEST(Drawing, RatiosHaveTicksAroundThemAndTheirGroupsInOrder) {
 
 TEST(Drawing, OneSettingOfASeriesNeedsNoKey) {
   const auto point = [](std::size_t order, std::size_t setting) {
-    return HistoryPoint{"b" + std::to_string(order), setting, "", "", "2026-01-01T00:00:00Z", order,
-                        {10, std::nullopt, "", ""},  1,       ""};
+    return HistoryPoint{
+        "b" + std::to_string(order), setting, "", "", "2026-01-0" + std::to_string(order + 1) + "T00:00:00Z", order,
+        {10, std::nullopt, "", ""},  1,       ""};
   };
   EXPECT_EQ(draw_history({point(0, 0), point(1, 0)}, {}, {}, false).at("params").at("settings"), Json::array());
   const Json several =
@@ -75,11 +76,25 @@ TEST(Drawing, OneSettingOfASeriesNeedsNoKey) {
 }
 
 // Whoever draws gives exactly what the plot asks for.
+// An axis of time with a single time on it has ticks of milliseconds.
+TEST(Drawing, PointsOfOneTimeStandByName) {
+  HistoryPoint point;
+  point.label = "2026-01-01 00:00";
+  point.date = "2026-01-01T00:00:00Z";
+  EXPECT_EQ(draw_history({point}, {}, {}, true).at("plot"), kHistoryPlot);
+  HistoryPoint later = point;
+  later.date = "2026-01-02T00:00:00Z";
+  later.order = 1;
+  EXPECT_EQ(draw_history({point, later}, {}, {}, true).at("plot"), kHistoryDatesPlot);
+}
+
 TEST(Plots, ParametersAndDataAreThoseThatDrawingsBring) {
   const reports::Estimate speed{1, std::nullopt, "", ""};
+  std::vector<HistoryPoint> two_times(2);
+  two_times[1].date = "2026-01-01T00:00:00Z";
   const std::vector<Json> drawings = {
       draw_bars({{"a", "stock", speed}}), draw_ratios({{"a", kProven, 1, std::nullopt, ""}}, "ratio"),
-      draw_arms({{"a", "stock", speed}}), draw_history({}, {}, {}, false), draw_history({}, {}, {}, true)};
+      draw_arms({{"a", "a", "stock", speed}}), draw_history({}, {}, {}, false), draw_history(two_times, {}, {}, true)};
   const std::vector<Plot> all = plots();
   ASSERT_EQ(all.size(), drawings.size());
   for (std::size_t i = 0; i < all.size(); ++i) {

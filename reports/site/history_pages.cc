@@ -285,7 +285,7 @@ std::string failures_section(const Site& site, const Series& series) {
     const Launch& launch = model.m.launches[i];
     rows.push_back({{esc(minute(model.text(launch.started))), model.text(launch.started)},
                     {trial_link(site, i, "../")},
-                    {status_html(model.text(launch.status), model.text(launch.reason))}});
+                    {why_not_counted(model, launch)}});
   }
   std::string caption = fmt::format("{} of this arm did not count", count_of(failed.size(), "trial"));
   if (rows.size() < failed.size()) caption += fmt::format("; the newest {}", rows.size());
@@ -398,14 +398,14 @@ std::string history_page(const Site& site, const Series& series) {
 std::string failures_page(const Site& site, std::size_t part) {
   const Model& model = site.model;
   std::vector<TableRow> rows;
-  const std::size_t all = std::min(model.failed.size(), kMostFailures);
+  const std::size_t all = std::min(model.not_counted.size(), kMostFailures);
   const std::size_t first = (part - 1) * kFailureRows;
   for (std::size_t i = first; i < std::min(all, first + kFailureRows); ++i) {
-    const Launch& launch = model.m.launches[model.failed[i]];
+    const Launch& launch = model.m.launches[model.not_counted[i]];
     const auto text = [&](Texts::Id id) -> const std::string& { return model.text(id); };
-    rows.push_back({{trial_link(site, model.failed[i], "")},
+    rows.push_back({{trial_link(site, model.not_counted[i], "")},
                     {esc(minute(text(launch.started))), text(launch.started)},
-                    {status_html(text(launch.status), text(launch.reason)), text(launch.status)},
+                    {why_not_counted(model, launch), text(launch.status)},
                     {esc(model_text(text(launch.model), text(launch.model_kind))) + "<span class=\"range\">" +
                      esc(text(launch.suite) + ", " + text(launch.workload)) + "</span>"},
                     {esc(arm_text(text(launch.mode), text(launch.arm)))},
@@ -413,10 +413,10 @@ std::string failures_page(const Site& site, std::size_t part) {
   }
   std::string body = pager("not-counted", part, failure_parts(site));
   if (rows.empty()) {
-    body += "<p>None: every trial here ended as it should.</p>\n";
+    body += "<p>None: every trial here counts.</p>\n";
   } else {
-    std::string caption = fmt::format("{}, newest first", count_of(model.failed.size(), "trial"));
-    if (all < model.failed.size()) caption += fmt::format("; the newest {} are listed", count(all));
+    std::string caption = fmt::format("{}, newest first", count_of(model.not_counted.size(), "trial"));
+    if (all < model.not_counted.size()) caption += fmt::format("; the newest {} are listed", count(all));
     body += table("failed", caption,
                   {{"Trial", "text", ""},
                    {"Started (UTC)", "text", ""},
@@ -426,11 +426,11 @@ std::string failures_page(const Site& site, std::size_t part) {
                    {"Machine", "wide", ""}},
                   rows, true);
   }
-  return page(
-      frame_of(site, "Not counted", "",
-               "Trials that failed, ran too long, were excluded or were not what they claimed. None is counted, "
-               "none is deleted."),
-      body);
+  return page(frame_of(site, "Not counted", "",
+                       "Trials that failed, ran too long, were excluded or measured again, warmed up, were not what "
+                       "they claimed, or "
+                       "of which only a mean is known. None is counted, none is deleted."),
+              body);
 }
 
 }  // namespace capbench::site

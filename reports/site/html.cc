@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "reports/html_text.h"
 #include "reports/speedup.h"
 #include "reports/text.h"
@@ -157,7 +158,7 @@ std::string count(std::size_t value) {
 }
 
 std::string count_of(std::size_t value, std::string_view noun) {
-  return fmt::format("{} {}{}", count(value), noun, value == 1 ? "" : "s");
+  return count(value) + " " + noun_of(value, noun);
 }
 
 std::string times(double ratio) {

@@ -22,15 +22,31 @@ struct Square {
 struct Place {
   std::string chip;
   std::string system;
+  bool guests_only = false;  // nothing can be measured on bare metal there
   bool operator<(const Place& other) const { return std::tie(chip, system) < std::tie(other.chip, other.system); }
 };
 
-std::string square_html(const Square* square) {
+// The chips on which a machine's bare metal was measured: a guest's virtual device is that machine all the same.
+std::map<std::string_view, std::string> chips_of_machines(const Model& model) {
+  std::map<std::string_view, std::string> chips;
+  for (const auto& [id, cells] : model.by_environment) {
+    const auto environment = model.environments.find(id);
+    if (environment == model.environments.end() || environment->second.chip.empty()) continue;
+    for (const std::uint32_t cell : cells) {
+      const SeriesKey& key = model.key(model.series[model.cells[cell].series]);
+      if (key.mode == reports::kBareMetal) chips.try_emplace(environment->second.machine_id, environment->second.chip);
+    }
+  }
+  return chips;
+}
+
+std::string square_html(const Square* square, bool guests_only) {
   if (square == nullptr) return "<span class=\"missing\">missing</span>";
   std::string html = "<span class=\"marks\">";
   for (const auto& [mode, letter] :
        {std::pair(reports::kBareMetal, 'B'), std::pair(reports::kStock, 'S'), std::pair(reports::kUnlocked, 'U')}) {
     const bool there = square->modes.contains(mode);
+    if (guests_only && mode == reports::kBareMetal) continue;
     html += fmt::format("<abbr class=\"mark {} {}\" title=\"{}{}\">{}</abbr>", mode_class(mode),
                         there ? "there" : "absent", mode, there ? "" : ": missing", letter);
   }
@@ -47,20 +63,27 @@ std::string square_html(const Square* square) {
 std::string map_page(const Site& site) {
   const Model& model = site.model;
   // Counted by numbers first: there may be a million results and are few squares.
+  const std::map<std::string_view, std::string> chips = chips_of_machines(model);
   std::map<std::string, std::size_t> results_of_workload;
   std::map<Place, std::map<std::string, Square>> squares;
   for (const auto& [id, cells] : model.by_environment) {
     std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;  // by workload and mode
+    bool in_guests = true;                                                        // real ones: a stand-in is the host
     for (const std::uint32_t place_of_cell : cells) {
       const Cell& cell = model.cells[place_of_cell];
       const SeriesKey& key = model.key(model.series[cell.series]);
       counts[{key.workload, key.mode}] += cell.n;
+      in_guests = in_guests && !key.guest.empty() && key.guest != "stand-in";
     }
     const auto environment = model.environments.find(id);
     Place place{"chip not known", "system not known"};
     if (environment != model.environments.end()) {
+      const auto of_machine = chips.find(environment->second.machine_id);
+      place.guests_only = in_guests && of_machine != chips.end();
       if (!environment->second.chip.empty()) place.chip = environment->second.chip;
+      if (place.guests_only) place.chip = of_machine->second;
       if (!environment->second.system.empty()) place.system = environment->second.system;
+      if (place.guests_only) place.system += ", in guests";
     }
     for (const auto& [names, results] : counts) {
       Square& square = squares[place][std::string(names.first)];
@@ -77,27 +100,31 @@ std::string map_page(const Site& site) {
   std::vector<Column> columns{{"Chip", "wide", ""}, {"System", "text", ""}};
   for (const auto& [results, name] : workloads) columns.push_back({name.empty() ? "(no name)" : name, "text", ""});
   std::vector<TableRow> rows;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> measured;  // modes, by chip and workload
   std::vector<std::string> wanted;
   for (const auto& [place, row] : squares) {
     if (rows.size() < kMostRows) {
       TableRow cells{{esc(place.chip)}, {esc(place.system)}};
       for (const auto& [results, name] : workloads) {
         const auto found = row.find(name);
-        cells.push_back({square_html(found == row.end() ? nullptr : &found->second),
+        cells.push_back({square_html(found == row.end() ? nullptr : &found->second, place.guests_only),
                          found == row.end() ? "0" : std::to_string(found->second.results)});
       }
       rows.push_back(std::move(cells));
     }
-    for (const auto& [name, square] : row) {
-      std::string missing;
-      for (const char* mode : {reports::kBareMetal, reports::kStock, reports::kUnlocked}) {
-        if (!square.modes.contains(mode)) missing += (missing.empty() ? "" : " and ") + std::string(mode);
-      }
-      const bool has_one = square.modes.contains(reports::kStock) || square.modes.contains(reports::kUnlocked) ||
-                           square.modes.contains(reports::kBareMetal);
-      if (has_one && !missing.empty() && wanted.size() < 50) {
-        wanted.push_back(fmt::format("{}, {}: workload {} has no {}", place.chip, place.system, name, missing));
-      }
+    for (const auto& [name, square] : row)
+      measured[{place.chip, name}].insert(square.modes.begin(), square.modes.end());
+  }
+  // Over all systems: a host has no unlocked arm, nor a guest bare metal.
+  for (const auto& [names, modes] : measured) {
+    std::string missing;
+    bool has_one = false;
+    for (const char* mode : {reports::kBareMetal, reports::kStock, reports::kUnlocked}) {
+      has_one = has_one || modes.contains(mode);
+      if (!modes.contains(mode)) missing += (missing.empty() ? "" : " and ") + std::string(mode);
+    }
+    if (has_one && !missing.empty() && wanted.size() < 50) {
+      wanted.push_back(fmt::format("{}: workload {} has no {}", names.first, names.second, missing));
     }
   }
   std::string body;

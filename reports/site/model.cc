@@ -198,13 +198,12 @@ void sort_launches(Model& model) {
     const Launch& launch = m.launches[i];
     if (launch.counts) {
       model.newest.push_back(i);
-    } else if (m.text(launch.status) != "ok" || m.text(launch.treatment) == "invalid") {
-      model.failed.push_back(i);
+    } else {
+      model.not_counted.push_back(i);
       model.failures[arm_of(launch)].push_back(i);
     }
   }
   model.n_trials = model.newest.size();
-  model.n_not_counted = m.launches.size() - model.n_trials;
   if (!model.newest.empty()) model.newest_start = m.text(m.launches[model.newest.front()].started);
 }
 
@@ -226,7 +225,7 @@ void make_speedup_groups(Model& model) {
       best = {cell.first_started, cell.build, true, 0};
     }
   }
-  for (const std::uint32_t i : model.failed) {
+  for (const std::uint32_t i : model.not_counted) {
     const Launch& launch = m.launches[i];
     const auto [place, is_new] = newest.try_emplace({launch.suite, launch.machine_id});
     if (is_new) place->second = {launch.started, 0, false, launch.run};
@@ -254,7 +253,7 @@ void make_speedup_groups(Model& model) {
       groups[place].runs[launch.store].insert(m.text(launch.run));
     }
   }
-  for (const std::uint32_t i : model.failed) {
+  for (const std::uint32_t i : model.not_counted) {
     const Launch& launch = m.launches[i];
     const Newest& best = newest[{launch.suite, launch.machine_id}];
     if (!best.counts && best.run == launch.run) {

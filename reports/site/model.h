@@ -98,10 +98,10 @@ struct Model {
   std::vector<std::filesystem::path> stores;
   reports::Measurements m;
   reports::Decisions decisions;
-  std::vector<Cell> cells;            // by series, then environment and build
-  std::vector<Series> series;         // by model, machine, suite, workload, test, guest, mode, arm
-  std::vector<std::uint32_t> newest;  // launches that count, newest first
-  std::vector<std::uint32_t> failed;  // those that do not for another reason than a later attempt, newest first
+  std::vector<Cell> cells;                 // by series, then environment and build
+  std::vector<Series> series;              // by model, machine, suite, workload, test, guest, mode, arm
+  std::vector<std::uint32_t> newest;       // launches that count, newest first
+  std::vector<std::uint32_t> not_counted;  // the others, newest first; see why_not_counted()
   std::map<std::string, std::vector<std::uint32_t>> by_environment;  // cells by environment id; "": not known
   std::map<std::string, Environment> environments;
   std::map<std::string, std::string> machines;  // id -> label
@@ -109,12 +109,11 @@ struct Model {
   std::vector<Submission> submissions;          // newest first
   std::vector<SpeedupGroup> speedup;            // by suite and machine
   std::size_t n_trials = 0;                     // that count
-  std::size_t n_not_counted = 0;                // trials
   std::string newest_start;                     // of all trials that count; empty without any
   std::string read_at;                          // UTC
   std::map<std::string, std::uint32_t> series_by_id;
   std::vector<std::uint32_t> series_of_key;
-  // Launches that failed by what their series is called, newest first; see failures_of().
+  // Launches that do not count, by what their series is called, newest first; see failures_of().
   std::map<std::array<Texts::Id, 7>, std::vector<std::uint32_t>> failures;
 
   const std::string& text(Texts::Id id) const { return m.text(id); }

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/counted.h"
 #include "reports/site/drawing.h"
 #include "reports/site/pages.h"
 #include "reports/site/plots.h"
@@ -77,14 +78,15 @@ std::string newest_section(const Site& site) {
     return html +
            "<p>None yet. <code>capbench run</code> measures, <code>capbench import</code> reads what others "
            "measured.</p></section>\n";
-  html += table("newest-table", "Runs, newest first",
-                {{"Suite", "wide", ""},
-                 {"Machine", "wide", ""},
-                 {"Started (UTC)", "text", ""},
-                 {"Trials", "num", "that count"},
-                 {"Not counted", "num", "failed, replaced, excluded or wrongly treated, each kept with its reason"},
-                 {"State", "text", ""}},
-                rows);
+  html += table(
+      "newest-table", "Runs, newest first",
+      {{"Suite", "wide", ""},
+       {"Machine", "wide", ""},
+       {"Started (UTC)", "text", ""},
+       {"Trials", "num", "that count"},
+       {"Not counted", "num", "failed, replaced, excluded, wrongly treated or only a mean, each kept with its reason"},
+       {"State", "text", ""}},
+      rows);
   return html + "</section>\n";
 }
 
@@ -96,16 +98,14 @@ std::string overview_page(const Site& site) {
   for (const Series& series : model.series) models.insert(model.key(series).model);
   std::string body = "<dl class=\"tiles\">\n";
   body += tile(count(model.n_results()), "results", "each a test of one process");
-  body +=
-      tile(count(model.n_trials), "trials that count",
-           model.n_not_counted == 0 ? "none was left out"
-           : model.failed.empty()   ? fmt::format("{} more were tried again, or warmed up", count(model.n_not_counted))
-                                    : fmt::format("<a href=\"not-counted.html\">{} more are kept with their reason</a>",
-                                                  count(model.n_not_counted)));
-  body +=
-      tile(count(model.machines.size()), "machines", fmt::format("{} environments", count(model.environments.size())));
-  body += tile(count(models.size()), "models", "");
-  body += tile(esc(day(model.newest_start)), "newest measurement", "");
+  body += tile(count(model.n_trials), "trials that count",
+               model.not_counted.empty() ? "none was left out"
+                                         : fmt::format("<a href=\"not-counted.html\">{} more, each with its reason</a>",
+                                                       count(model.not_counted.size())));
+  body += tile(count(model.machines.size()), noun_of(model.machines.size(), "machine"),
+               count_of(model.environments.size(), "environment"));
+  body += tile(count(models.size()), noun_of(models.size(), "model"), "");
+  body += tile(model.newest_start.empty() ? "\xE2\x80\x93" : esc(day(model.newest_start)), "newest measurement", "");
   body += "</dl>\n";
   body += headline_section(site);
   body += changes_section(site, kChanges);

@@ -47,7 +47,7 @@ inline std::size_t speedup_parts(const Site& site) {
   return site.speedup_parts.size();
 }
 inline std::size_t failure_parts(const Site& site) {
-  return parts_of(std::min(site.model.failed.size(), kMostFailures), kFailureRows);
+  return parts_of(std::min(site.model.not_counted.size(), kMostFailures), kFailureRows);
 }
 inline std::size_t history_parts(const Site& site) {
   return parts_of(site.model.series.size(), kSeriesRows);
@@ -77,6 +77,8 @@ std::string detail(std::string_view name, const std::string& html);
 std::string list_of(const std::vector<std::string>& items);
 // A trial's status as a badge, its reason below it. HTML.
 std::string status_html(std::string_view status, std::string_view reason);
+// Of a launch that does not count: its status, and why.
+std::string why_not_counted(const Model& model, const Launch& launch);
 // HTML: what differs between the facts of two environments, as a table; a sentence if nothing does or one is unknown.
 std::string environment_difference(const Site& site, const std::string& before, const std::string& after);
 

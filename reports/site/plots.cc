@@ -1,5 +1,8 @@
 #include "reports/site/plots.h"
 
+#include <initializer_list>
+#include <string>
+
 namespace capbench::site {
 namespace {
 
@@ -54,7 +57,7 @@ Json rows(std::string_view field) {
           {"sort", {{"field", "place"}, {"op", "min"}}},
           {"axis",
            {{"title", nullptr},
-            {"labelLimit", expr("max(90, containerSize()[0] * 0.4)")},
+            {"labelLimit", expr("max(90, containerSize()[0] * (containerSize()[0] < 560 ? 0.55 : 0.4))")},
             {"ticks", false},
             {"domain", false},
             {"labelPadding", 8}}}};
@@ -74,12 +77,11 @@ Json key(std::string_view values) {
 
 // A mode has the same colour everywhere.
 Json mode_colour() {
-  return {{"field", "mode"},
-          {"type", "nominal"},
-          {"scale",
-           {{"domain", {"bare-metal", "stock", "unlocked", "other"}},
-            {"range", {"var(--bare)", "var(--stock)", "var(--unlocked)", "var(--other)"}}}},
-          {"legend", key("modes")}};
+  return {
+      {"field", "mode"},
+      {"type", "nominal"},
+      {"scale", {{"domain", kModes}, {"range", {"var(--bare)", "var(--stock)", "var(--unlocked)", "var(--other)"}}}},
+      {"legend", key("modes")}};
 }
 
 // An object of names and texts.
@@ -87,12 +89,32 @@ Json tip() {
   return {{"field", "tip"}, {"type", "nominal"}};
 }
 
+// What a mark is to those who do not see it: its tip, in a sentence. Marks without one say nothing of their own.
+Json mark(std::string_view type, std::initializer_list<std::string_view> said, Json more) {
+  Json made{{"type", type}};
+  std::string sentence;
+  for (const std::string_view part : said) {
+    sentence += (sentence.empty() ? "datum.tip['" : " + ', ' + datum.tip['") + std::string(part) + "']";
+  }
+  if (sentence.empty()) {
+    made["aria"] = false;
+  } else {
+    made["description"] = expr(sentence);
+  }
+  made.update(more);
+  return made;
+}
+
+Json silent(std::string_view type, Json more) {
+  return mark(type, {}, std::move(more));
+}
+
 // Bars of tokens per second, one for each mode of each row, with their intervals.
 Json bars() {
-  Json spec = start({{"step", 9}}, {"modes"});
+  Json spec = start({{"step", kBarStep}}, {"modes"});
   spec["data"] = {{"name", "rows"}};
   Json y = rows("row");
-  y["scale"] = {{"paddingInner", 0.35}, {"paddingOuter", 0.2}};
+  y["scale"] = {{"paddingInner", 1 - kBarShare}, {"paddingOuter", 0.2}};
   Json x = quantity("speed");
   x["axis"] = speed_axis();
   // Bars stand beside one another: two of one mode in one row would be added up.
@@ -100,16 +122,17 @@ Json bars() {
   Json lo = quantity("lo");
   spec["encoding"] = {{"y", std::move(y)},
                       {"yOffset", {{"field", "mode"}, {"sort", nullptr}, {"scale", {{"domain", expr("modes")}}}}}};
-  spec["layer"] = Json::array({{{"mark", {{"type", "bar"}, {"cornerRadiusEnd", 1.5}}},
-                                {"encoding", {{"x", std::move(x)}, {"color", mode_colour()}, {"tooltip", tip()}}}},
-                               {{"mark", {{"type", "rule"}, {"color", "var(--ink)"}, {"strokeWidth", 1.4}}},
-                                {"encoding", {{"x", std::move(lo)}, {"x2", {{"field", "hi"}}}}}}});
+  spec["layer"] =
+      Json::array({{{"mark", mark("bar", {"title", "mode", "tokens/s", "95 %"}, {{"cornerRadiusEnd", 1.5}})},
+                    {"encoding", {{"x", std::move(x)}, {"color", mode_colour()}, {"tooltip", tip()}}}},
+                   {{"mark", silent("rule", {{"color", "var(--ink)"}, {"strokeWidth", 1.4}})},
+                    {"encoding", {{"x", std::move(lo)}, {"x2", {{"field", "hi"}}}}}}});
   return spec;
 }
 
 // Ratios with their intervals on a logarithmic axis, a line at 1 and a band around it.
 Json ratios() {
-  Json spec = start({{"step", 13}}, {"groups", "ticks", "title"});
+  Json spec = start({{"step", kRatioStep}}, {"groups", "ticks", "title"});
   spec["data"] = {{"name", "rows"}};
   Json x = quantity("ratio");
   x["scale"] = {{"type", "log"}, {"nice", false}, {"padding", 12}};
@@ -129,31 +152,32 @@ Json ratios() {
   Json dot{{"y", rows("row")}, {"yOffset", offset}, {"color", colour}, {"x", std::move(x)}, {"tooltip", tip()}};
   spec["layer"] = Json::array(
       {{{"data", {{"name", "bands"}}},
-        {"mark", {{"type", "rect"}, {"color", "var(--line)"}, {"opacity", 0.55}, {"aria", false}}},
+        {"mark", silent("rect", {{"color", "var(--line)"}, {"opacity", 0.55}})},
         {"encoding", {{"x", quantity("from")}, {"x2", {{"field", "to"}}}}}},
        {{"data", once},
-        {"mark", {{"type", "rule"}, {"color", "var(--soft)"}, {"strokeDash", {3, 3}}, {"aria", false}}},
+        {"mark", silent("rule", {{"color", "var(--soft)"}, {"strokeDash", {3, 3}}})},
         {"encoding", {{"x", {{"datum", 1}, {"type", "quantitative"}}}}}},
-       {{"mark", {{"type", "rule"}, {"strokeWidth", 2}}}, {"encoding", std::move(line)}},
-       {{"mark", {{"type", "point"}, {"filled", true}, {"size", 55}, {"opacity", 1}}}, {"encoding", std::move(dot)}}});
+       {{"mark", silent("rule", {{"strokeWidth", 2}})}, {"encoding", std::move(line)}},
+       {{"mark", mark("point", {"title", "what", "ratio", "95 %"}, {{"filled", true}, {"size", 55}, {"opacity", 1}})},
+        {"encoding", std::move(dot)}}});
   return spec;
 }
 
 // Arms as points with intervals; the one named by the parameter `chosen` stands out.
 Json arms() {
-  Json spec = start({{"step", 20}}, {"modes", "chosen"});
+  Json spec = start({{"step", kArmStep}}, {"modes", "chosen"});
   spec["data"] = {{"name", "rows"}};
   const Json chosen = "datum.arm === chosen";
   Json x = quantity("speed");
   x["scale"] = {{"zero", true}};
   x["axis"] = speed_axis();
   spec["encoding"] = {
-      {"y", rows("arm")},
+      {"y", rows("name")},
       {"color", mode_colour()},
       {"opacity", {{"condition", {{"test", "!chosen || datum.arm === chosen"}, {"value", 1}}}, {"value", 0.4}}}};
-  spec["layer"] = Json::array({{{"mark", {{"type", "rule"}, {"strokeWidth", 2}}},
+  spec["layer"] = Json::array({{{"mark", silent("rule", {{"strokeWidth", 2}})},
                                 {"encoding", {{"x", quantity("lo")}, {"x2", {{"field", "hi"}}}}}},
-                               {{"mark", {{"type", "point"}, {"filled", true}}},
+                               {{"mark", mark("point", {"title", "tokens/s", "95 %"}, {{"filled", true}})},
                                 {"encoding",
                                  {{"x", std::move(x)},
                                   {"size", {{"condition", {{"test", chosen}, {"value", 190}}}, {"value", 50}}},
@@ -163,7 +187,7 @@ Json arms() {
 
 // A series: points with intervals, joined within one setting; segments between changes; changes as lines.
 Json history(bool by_date) {
-  Json spec = start(320, {"names", "places", "settings", "kinds"});
+  Json spec = start(kHistoryHeight, {"names", "places", "settings", "kinds"});
   Json x = by_date ? Json{{"field", "date"},
                           {"type", "temporal"},
                           {"axis", {{"title", nullptr}, {"labelOverlap", true}, {"tickCount", 8}}}}
@@ -196,26 +220,26 @@ Json history(bool by_date) {
   kind["symbolType"] = "stroke";
   const Json stroke{{"field", "kind"},
                     {"type", "nominal"},
-                    {"scale", {{"domain", {"slower", "faster"}}, {"range", {"var(--bad)", "var(--good)"}}}},
+                    {"scale", {{"domain", {kSlower, kFaster}}, {"range", {"var(--bad)", "var(--good)"}}}},
                     {"legend", std::move(kind)}};
   Json layers = Json::array();
   layers.push_back({{"data", {{"name", "changes"}}},
-                    {"mark", {{"type", "rule"}, {"strokeWidth", 2}, {"strokeDash", {5, 3}}}},
+                    {"mark", mark("rule", {"change"}, {{"strokeWidth", 2}, {"strokeDash", {5, 3}}})},
                     {"encoding", {{"x", x}, {"stroke", stroke}, {"tooltip", tip()}}}});
   layers.push_back(
       {{"data", {{"name", "levels"}}},
-       {"mark", {{"type", "rule"}, {"strokeWidth", 7}, {"opacity", 0.22}}},
+       {"mark", silent("rule", {{"strokeWidth", 7}, {"opacity", 0.22}})},
        {"encoding",
         {{"x", from}, {"x2", {{"field", by_date ? "until" : "to"}}}, {"y", quantity("level")}, {"color", colour}}}});
   layers.push_back(
-      {{"mark", {{"type", "line"}, {"color", "var(--soft)"}, {"strokeWidth", 1}}},
+      {{"mark", silent("line", {{"color", "var(--soft)"}, {"strokeWidth", 1}})},
        {"encoding",
         {{"x", x}, {"y", y}, {"detail", {{"field", "line"}, {"type", "nominal"}}}, {"order", quantity("order")}}}});
-  layers.push_back({{"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
+  layers.push_back({{"mark", silent("rule", {{"strokeWidth", 1.5}})},
                     {"encoding", {{"x", x}, {"y", quantity("lo")}, {"y2", {{"field", "hi"}}}, {"color", colour}}}});
-  layers.push_back(
-      {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}, {"opacity", 1}, {"cursor", "pointer"}}},
-       {"encoding", {{"x", x}, {"y", y}, {"color", colour}, {"tooltip", tip()}}}});
+  layers.push_back({{"mark", mark("point", {"title", "tokens/s", "95 %", "trials"},
+                                  {{"filled", true}, {"size", 60}, {"opacity", 1}, {"cursor", "pointer"}})},
+                    {"encoding", {{"x", x}, {"y", y}, {"color", colour}, {"tooltip", tip()}}}});
   spec["data"] = {{"name", "points"}};
   spec["layer"] = std::move(layers);
   return spec;

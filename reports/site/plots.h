@@ -5,6 +5,7 @@
 #ifndef CAPBENCH_REPORTS_SITE_PLOTS_H_
 #define CAPBENCH_REPORTS_SITE_PLOTS_H_
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,20 @@ inline constexpr std::string_view kNewestSetting = "newest setting";
 inline constexpr std::string_view kSecondSetting = "setting 2";
 inline constexpr std::string_view kThirdSetting = "setting 3";
 inline constexpr std::string_view kOlderSettings = "older ones";
+
+inline constexpr std::string_view kSlower = "slower";
+inline constexpr std::string_view kFaster = "faster";
+// Modes of a suite's own are the last.
+inline constexpr std::array<std::string_view, 4> kModes = {"bare-metal", "stock", "unlocked", "other"};
+
+// Pixels, of which a figure's height is made: of a bar, of a ratio's line, of an arm's line. What of a row is bars, and
+// what of it is ratios (Vega-Lite's own padding).
+inline constexpr double kBarStep = 9;
+inline constexpr double kBarShare = 0.65;
+inline constexpr double kRatioStep = 13;
+inline constexpr double kRatioShare = 0.8;
+inline constexpr double kArmStep = 20;
+inline constexpr double kHistoryHeight = 320;
 
 std::vector<Plot> plots();
 

@@ -288,7 +288,7 @@ void choose_trials(Site& site) {
     for (std::uint32_t i = newest.first; i < newest.first + newest.n; ++i) places.push_back(i);
     open(median_launch(model, places));
   }
-  for (std::size_t i = 0; i < std::min(model.failed.size(), kFailureRows); ++i) open(model.failed[i]);
+  for (std::size_t i = 0; i < std::min(model.not_counted.size(), kFailureRows); ++i) open(model.not_counted[i]);
   for (const std::uint32_t launch : model.newest) {
     if (site.trial_pages.size() >= most) break;
     site.trial_pages.insert(launch);
@@ -336,6 +336,35 @@ void list_builds(Site& site) {
     std::sort(order.rbegin(), order.rend());
     if (order.size() > kMostBuilds) order.resize(kMostBuilds);
     for (const auto& [start, build] : order) site.builds[environment].push_back(build);
+  }
+}
+
+// What the page of comparisons opens with: of the environment that was measured last, a pair with series in common.
+void find_first_pair(Site& site) {
+  const Model& model = site.model;
+  std::string newest;
+  for (const auto& [environment, builds] : site.builds) {
+    std::map<Texts::Id, std::set<std::uint32_t>> series;
+    std::string last;
+    for (const std::uint32_t place : model.by_environment.at(environment)) {
+      const Cell& cell = model.cells[place];
+      series[cell.build].insert(cell.series);
+      last = std::max(last, model.text(cell.first_started));
+    }
+    if (site.first_pair && last <= newest) continue;
+    const auto share = [&](Texts::Id a, Texts::Id b) {
+      const std::set<std::uint32_t>& other = series[b];
+      return std::any_of(series[a].begin(), series[a].end(), [&](std::uint32_t one) { return other.contains(one); });
+    };
+    // The newest build with anything before it.
+    for (std::size_t i = 0; i < builds.size(); ++i) {
+      const auto before = std::find_if(builds.begin() + static_cast<std::ptrdiff_t>(i) + 1, builds.end(),
+                                       [&](Texts::Id older) { return share(builds[i], older); });
+      if (before == builds.end()) continue;
+      site.first_pair = Site::FirstPair{environment, *before, builds[i]};
+      newest = last;
+      break;
+    }
   }
 }
 
@@ -419,6 +448,7 @@ Result<Site> read_site(const std::vector<std::filesystem::path>& stores, const O
   split_speedups(site);
   sum_machines(site);
   list_builds(site);
+  find_first_pair(site);
   choose_series(site);
   choose_trials(site);
   return site;

@@ -94,6 +94,13 @@ struct Site {
   std::map<std::string, std::size_t> results_of_environment;  // by id
   // Of each environment the builds that can be compared, newest first.
   std::map<std::string, std::vector<Texts::Id>> builds;
+  // The two newest builds of one environment that have something to compare; nothing if there are none.
+  struct FirstPair {
+    std::string environment;
+    Texts::Id older = 0;
+    Texts::Id newer = 0;
+  };
+  std::optional<FirstPair> first_pair;
   std::vector<Ablation> ablations;
   std::vector<std::string> left_out;  // suites whose ablation is too large, sentences
   // Groups [first, last) of Model::speedup on each part of that page.

@@ -345,7 +345,7 @@ TEST_F(SiteTest, WhatFailedIsShownWithItsReason) {
   }
   const Site site = must(read_site({path}, {}));
   EXPECT_EQ(site.model.n_trials, 0U);
-  EXPECT_EQ(site.model.failed.size(), 2U);
+  EXPECT_EQ(site.model.not_counted.size(), 2U);
   const std::map<std::string, std::string> all = pages(site);
   for (const std::string& name : {std::string("not-counted.html"), "trial/" + id + ".html"}) {
     EXPECT_NE(all.at(name).find("it &lt;exited&gt; 1"), std::string::npos) << name;
@@ -353,6 +353,54 @@ TEST_F(SiteTest, WhatFailedIsShownWithItsReason) {
   }
   EXPECT_NE(all.at("index.html").find("not-counted.html"), std::string::npos);
   EXPECT_NE(all.at("speedup.html").find("(no result)"), std::string::npos);
+}
+
+// What is known by a mean only is not compared, and is not lost from sight either. All that does not count is listed,
+// as many as the first page says.
+TEST_F(SiteTest, WhatDoesNotCountIsListedWithItsReason) {
+  const fs::path path = folder_ / "means.db";
+  std::map<std::string, std::string> ids;
+  {
+    schema::Store store = must(schema::Store::open(path, schema::OpenMode::kCreate));
+    Setting setting;
+    ASSERT_TRUE(schema::testing::put(store, setting).ok());
+    const auto put = [&](const std::string& name, int block, const auto& change) {
+      schema::TrialRecord trial = schema::testing::trial(setting, "stock", block);
+      change(trial);
+      trial = schema::testing::named(trial);
+      ids[name] = trial.id;
+      ASSERT_TRUE(store.put_trial(trial, schema::testing::raw_stdout(block), schema::testing::raw_stderr()).ok());
+    };
+    put("counts", 0, [](schema::TrialRecord&) {});
+    put("replaced", 1, [](schema::TrialRecord&) {});
+    put("again", 1, [](schema::TrialRecord& trial) { trial.attempt = 2; });
+    put("warm-up", 2, [](schema::TrialRecord& trial) { trial.block = -1; });
+    put("mean", 3, [](schema::TrialRecord& trial) {
+      trial.results.clear();
+      schema::StatedResultRecord stated;
+      stated.test = "pp512";
+      stated.n_prompt = 512;
+      stated.mean_ts = 4242.5;
+      stated.stddev_ts = 0.25;
+      trial.stated = {stated};
+    });
+  }
+  const Site site = must(read_site({path}, {}));
+  EXPECT_EQ(site.model.n_trials, 2U);
+  EXPECT_EQ(site.model.not_counted.size(), 3U);
+  const std::map<std::string, std::string> all = pages(site);
+  EXPECT_NE(all.at("index.html").find(">3 more, each with its reason<"), std::string::npos);
+  const std::string& list = all.at("not-counted.html");
+  for (const auto& [name, why] : std::map<std::string, std::string>{
+           {"replaced", "a later attempt"}, {"warm-up", "before the first block"}, {"mean", "no median"}}) {
+    EXPECT_NE(list.find("trial/" + ids[name]), std::string::npos) << name;
+    EXPECT_NE(list.find(why), std::string::npos) << name;
+    EXPECT_NE(all.at("trial/" + ids[name] + ".html").find(why), std::string::npos) << name;
+  }
+  EXPECT_EQ(list.find("trial/" + ids["counts"]), std::string::npos);
+  const std::string& mean = all.at("trial/" + ids["mean"] + ".html");
+  EXPECT_NE(mean.find("4242.5"), std::string::npos);
+  EXPECT_EQ(mean.find("It gave no result"), std::string::npos);
 }
 
 TEST_F(SiteTest, NamesOfAnyLengthAndScript) {

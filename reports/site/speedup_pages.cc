@@ -31,7 +31,8 @@ TableCell speed_cell(const SpeedupRow& row, std::string_view mode) {
   if (summary == nullptr || !summary->stats) {
     std::string why = "not measured";
     for (const reports::NotOk& bad : row.not_ok) {
-      if (bad.mode == mode) why = fmt::format("{} {}", bad.count, bad.status);
+      if (bad.mode != mode) continue;
+      why = bad.status == reports::kMeanOnly ? "only a mean" : fmt::format("{} {}", bad.count, bad.status);
     }
     return {fmt::format("<span class=\"soft\">{}</span>", esc(why)), "0"};
   }

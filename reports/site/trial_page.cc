@@ -23,6 +23,9 @@ WHERE t.id = ?
 constexpr std::string_view kResults =
     "SELECT test, build, n_prompt + n_gen, median_ts, samples_ns, gpu_info, cpu_info FROM result WHERE trial_id = ? "
     "ORDER BY ordinal";
+constexpr std::string_view kStated =
+    "SELECT test, build, mean_ts, stddev_ts, repetitions, gpu_info, cpu_info FROM stated_result WHERE trial_id = ? "
+    "ORDER BY ordinal";
 constexpr std::string_view kCapabilities =
     "SELECT name, requested, observed, source, agrees FROM capability WHERE trial_id = ? ORDER BY ordinal";
 
@@ -69,6 +72,38 @@ std::string words(const Site& site, std::string_view json) {
   return redacted(site, text);
 }
 
+// Means, where the source gives no more.
+Result<std::string> stated_section(schema::Database& database, const std::string& id) {
+  auto statement = database.prepare(kStated);
+  if (!statement) return std::move(statement).error();
+  statement->bind(std::string_view(id));
+  std::vector<TableRow> rows;
+  for (;;) {
+    const Result<bool> row = statement->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    const auto or_dash = [&](int column, std::string text) {
+      return statement->is_null(column) ? std::string("\xE2\x80\x93") : std::move(text);
+    };
+    const std::string device(statement->bytes(5).empty() ? statement->bytes(6) : statement->bytes(5));
+    rows.push_back({{esc(statement->bytes(0))},
+                    {number(statement->real(2)), fmt::format("{}", statement->real(2)), "key"},
+                    {or_dash(3, number(statement->real(3)))},
+                    {or_dash(4, std::to_string(statement->integer(4)))},
+                    {esc(device)},
+                    {esc(statement->bytes(1))}});
+  }
+  if (rows.empty()) return std::string("<p>It gave no result.</p>\n");
+  return table("stated", "What its source states, tokens per second: without samples there is no median",
+               {{"Test", "text", ""},
+                {"Mean", "num", "as stated"},
+                {"Deviation", "num", "as stated"},
+                {"Repetitions", "num", "as stated"},
+                {"Device", "wide", ""},
+                {"Build", "text", ""}},
+               rows);
+}
+
 Result<std::string> results_section(schema::Database& database, const std::string& id) {
   auto statement = database.prepare(kResults);
   if (!statement) return std::move(statement).error();
@@ -94,7 +129,7 @@ Result<std::string> results_section(schema::Database& database, const std::strin
                     {esc(device)},
                     {esc(statement->bytes(1))}});
   }
-  if (rows.empty()) return std::string("<p>It gave no result.</p>\n");
+  if (rows.empty()) return stated_section(database, id);
   return table("results", "What it measured, tokens per second",
                {{"Test", "text", ""},
                 {"Median", "num", "of its samples"},
@@ -194,11 +229,11 @@ Result<std::optional<std::string>> trial_page(const Site& site, Connections& con
   std::string body = "<dl class=\"details\">\n";
   const bool counts = launch.counts && statement->bytes(19) == "ok";
   if (!counts) {
-    const bool replaced = statement->bytes(19) == "ok" && !launch.latest;
-    body += detail("Status", status_html(statement->bytes(19), statement->bytes(20)) + " not counted" +
-                                 (replaced                    ? ": a later attempt stands in its place"
-                                  : statement->integer(7) < 0 ? ": it warmed up"
-                                                              : ""));
+    // It may have been excluded since the pages' model was read.
+    const bool ok = statement->bytes(19) == "ok";
+    body += detail(
+        "Status", (ok ? why_not_counted(site.model, launch) : status_html(statement->bytes(19), statement->bytes(20))) +
+                      " not counted");
   }
   body += detail("Suite", text(18));
   body += detail("Arm", text(0) + ", mode " + mode_name(statement->bytes(1)));

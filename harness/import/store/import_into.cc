@@ -27,6 +27,7 @@ Status put_batch(schema::ImportWriter& writer, RowsToTrials& trials, const std::
     if (auto status = writer.put_part(source, part); !status) return status;
   }
   for (ImportedRow& row : batch.rows) {
+    if (row.mean_only()) ++outcome.means;
     if (auto status = trials.take(row); !status) return status;
   }
   for (QuarantinedRow& row : batch.quarantined) {

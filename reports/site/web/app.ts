@@ -1,7 +1,7 @@
 // Everything that a page does beyond its text. Each part looks whether the page has something for it.
 import { startCompare } from "./compare";
 import { startExplorer } from "./explorer";
-import { redrawAll, startFigures } from "./figures";
+import { startFigures } from "./figures";
 import { startHistory } from "./history";
 import { startTables } from "./tables";
 import { startTheme } from "./theme";
@@ -23,13 +23,4 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => {
   for (const one of unfolded) one.open = false;
-});
-
-let width = innerWidth;
-let waiting = 0;
-addEventListener("resize", () => {
-  if (innerWidth === width) return;
-  width = innerWidth;
-  clearTimeout(waiting);
-  waiting = setTimeout(redrawAll, 200);
 });

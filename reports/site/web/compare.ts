@@ -24,6 +24,11 @@ type Row = [
   trials: number,
   series: string,
 ];
+interface First {
+  side: string;
+  older: string;
+  newer: string;
+}
 interface Cells {
   texts: string[];
   cells: Row[];
@@ -90,6 +95,8 @@ class Compare {
   constructor(
     section: HTMLElement,
     private readonly sides: Side[],
+    // What the page opens with.
+    private readonly first: First | null,
   ) {
     const form = make("div", { class: "sides" });
     for (const name of ["A", "B"]) {
@@ -148,11 +155,10 @@ class Compare {
   private fromAddress(): void {
     this.pick(0, state.get("a") ?? "", state.get("abuild") ?? "");
     this.pick(1, state.get("b") ?? "", state.get("bbuild") ?? "");
-    // At first the two newest builds of one environment: two environments often have nothing that matches.
-    const several = this.sides.find((side) => side.builds.length > 1);
-    if (!state.get("a") && !state.get("b") && several) {
-      this.pick(0, several.id, several.builds[1] ?? "");
-      this.pick(1, several.id, several.builds[0] ?? "");
+    // At first two builds that have something in common: two environments often have nothing that matches.
+    if (!state.get("a") && !state.get("b") && this.first) {
+      this.pick(0, this.first.side, this.first.older);
+      this.pick(1, this.first.side, this.first.newer);
     }
     void this.show();
   }
@@ -235,6 +241,6 @@ class Compare {
 
 export function startCompare(): void {
   const section = document.querySelector<HTMLElement>("[data-compare]");
-  const given = section ? data<{ sides: Side[] }>(section.dataset["compare"] ?? "") : null;
-  if (section && given && given.sides.length > 0) new Compare(section, given.sides);
+  const given = section ? data<{ sides: Side[]; first: First | null }>(section.dataset["compare"] ?? "") : null;
+  if (section && given && given.sides.length > 0) new Compare(section, given.sides, given.first);
 }

@@ -8,6 +8,8 @@ export interface Figure {
   canvas: HTMLElement;
   drawing: Drawing;
   view: View | null;
+  // In pixels, when it was drawn.
+  width: number;
   // Told after each drawing.
   drawn: ((view: View) => void)[];
 }
@@ -36,13 +38,20 @@ async function fetched(one: Figure): Promise<string> {
   return dataflows.get(one.drawing.plot) ?? "";
 }
 
+// Not while it is hidden: then it has no width. It is drawn when it is shown.
 export async function draw(one: Figure): Promise<void> {
   const dataflow = await fetched(one);
   if (!window.capbenchPlots) throw new Error("assets/plots.js did not start");
+  if (one.canvas.clientWidth === 0) return;
+  one.width = one.canvas.clientWidth;
   one.view?.finalize();
   one.view = await window.capbenchPlots.draw(one.canvas, dataflow, one.drawing);
   one.canvas.style.minHeight = "";
   one.canvas.querySelector("svg")?.setAttribute("aria-label", one.element.querySelector("figcaption")?.textContent ?? "");
+  for (const key of one.canvas.querySelectorAll('[aria-roledescription="legend"]')) {
+    const names = [...key.querySelectorAll("text")].map((text) => text.textContent);
+    key.setAttribute("aria-label", `Key: ${names.join(", ")}`);
+  }
   for (const told of one.drawn) told(one.view);
   one.element.dataset["drawn"] = "true";
 }
@@ -52,10 +61,20 @@ function fail(one: Figure, error: unknown): void {
   one.canvas.textContent = `This figure could not be drawn: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-export function redrawAll(): void {
-  for (const one of all.values()) {
-    if (one.view) draw(one).catch((error: unknown) => fail(one, error));
-  }
+// Drawn again once its width stays as it is: the window's has changed, or it was hidden meanwhile.
+function followWidths(): void {
+  let later = 0;
+  const redraw = () => {
+    for (const one of all.values()) {
+      const width = one.canvas.clientWidth;
+      if (one.view && width > 0 && width !== one.width) draw(one).catch((error: unknown) => fail(one, error));
+    }
+  };
+  const widths = new ResizeObserver(() => {
+    clearTimeout(later);
+    later = setTimeout(redraw, 200);
+  });
+  for (const one of all.values()) widths.observe(one.canvas);
 }
 
 function inView(one: Figure): boolean {
@@ -98,9 +117,10 @@ export function startFigures(): void {
     if (!drawing || !canvas) continue;
     // About what it will take, so that nothing below it moves when it is drawn.
     canvas.style.minHeight = `${drawing.height}px`;
-    all.set(element.id, { element, canvas, drawing, view: null, drawn: [] });
+    all.set(element.id, { element, canvas, drawing, view: null, width: 0, drawn: [] });
     seen.observe(element);
   }
+  followWidths();
   // An observer speaks after the first frame only.
   const first = [...all.values()].find(inView);
   if (first) void fetched(first).catch(() => undefined);

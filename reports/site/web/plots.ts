@@ -29,6 +29,7 @@ declare global {
 Object.assign(transforms, used);
 
 function timed(rows: Record<string, unknown>[], times: string[]): Record<string, unknown>[] {
+  if (times.length === 0) return rows;
   return rows.map((row) => {
     const known = times.filter((name) => name in row).map((name) => [name, Date.parse(String(row[name]))] as const);
     return { ...row, ...Object.fromEntries(known) };

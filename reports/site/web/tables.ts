@@ -55,7 +55,7 @@ function startTable(table: HTMLTableElement): void {
   const told = make("span", { class: "told", "aria-live": "polite" });
   if (table.dataset["filter"] !== undefined) {
     input = make("input", { type: "search", id: `filter-${id}`, autocomplete: "off", spellcheck: "false" });
-    const box = make("div", { class: "filter" }, make("label", { for: input.id }, "Filter"), input, told);
+    const box = make("div", { class: "filter" }, make("label", { for: input.id }, document.querySelector("nav.pager") ? "Filter this part" : "Filter"), input, told);
     table.closest(".scroll")?.before(box);
     const field = input;
     input.addEventListener("input", () => {
