@@ -31,6 +31,7 @@ std::vector<std::string> flag_explanations(const std::set<std::string>& used) {
       {"raw withheld", "the source's files are not kept, only their digests and samples"},
       {"samples from rates", "the source gives rates, so times are computed from them"},
       {"mean only", "the source gives a mean and no samples"},
+      {"time not understood", "the source's time of measurement is none, so that the result stands without one"},
       {"load", "other programs kept CPUs busy before a trial"},
       {"gpu busy", "a GPU was in use by others before a trial"},
       {"thermal", "the machine was hot around a trial"},

@@ -217,6 +217,33 @@ void LlamaBenchReader::State::row_of_object(std::size_t at, std::size_t end) {
   move_to(end);
 }
 
+namespace {
+
+// How llama-bench begins a row.
+constexpr std::string_view kRowBegins = R"({"build_commit")";
+
+// Where reading goes on in the line of an error inside an object: behind the object's closing bracket, or where another
+// one begins; npos if the line has neither. Other objects may stand behind it, up to a whole file of them.
+std::size_t resumed_in_line(std::string_view text, std::size_t object, std::size_t wrong) {
+  text = text.substr(0, text.find('\n', wrong));
+  // An object that was cut has the next one inside.
+  std::size_t resumed = text.find(kRowBegins, object + 1);
+  bool in_text = false;
+  for (std::size_t at = wrong; at < std::min(text.size(), resumed); ++at) {
+    const char c = text[at];
+    if (in_text && c == '\\') {
+      ++at;
+    } else if (c == '"') {
+      in_text = !in_text;
+    } else if (!in_text && (c == '}' || c == '{')) {
+      resumed = c == '}' ? at + 1 : at;
+    }
+  }
+  return resumed;
+}
+
+}  // namespace
+
 void LlamaBenchReader::State::broken_object(std::size_t at, const JsonScan& scan) {
   const std::string_view text = buffer;
   const bool is_row = std::any_of(members.begin(), members.end(), [](const JsonMember& member) {
@@ -229,6 +256,12 @@ void LlamaBenchReader::State::broken_object(std::size_t at, const JsonScan& scan
                        text.substr(at, line_end - at));
   } else {
     emitter.other_line();
+  }
+  const std::size_t resumed = resumed_in_line(text, at, wrong);
+  if (is_row && resumed != std::string_view::npos && resumed > at) {
+    move_to(resumed);
+    is_in_json = true;
+    return;
   }
   // Goes on with the line of the error, where something else may begin, unless that is the line of the object itself.
   const std::size_t newline = wrong > at ? text.rfind('\n', wrong - 1) : std::string_view::npos;
@@ -263,7 +296,7 @@ bool LlamaBenchReader::State::plain_line(bool at_end) {
   const std::string_view whole_line = text.substr(position, end - position);
   if (!handle_line(whole_line)) {
     // A row of JSON behind something that did not end its own line.
-    const std::size_t brace = whole_line.find(R"({"build_commit")");
+    const std::size_t brace = whole_line.find(kRowBegins);
     if (brace != std::string_view::npos && brace > 0) {
       move_to(position + brace);
       return true;

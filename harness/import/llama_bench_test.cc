@@ -17,6 +17,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 RowList read(std::string_view bytes) {
@@ -295,6 +296,50 @@ TEST(Csv, SemicolonsAndDecimalCommasOfASpreadsheet) {
   ASSERT_THAT(list.rows, SizeIs(1));
   EXPECT_EQ(list.rows[0].mean_ts, 5120);
   EXPECT_EQ(list.rows[0].stddev_ts, 0.5);
+}
+
+// One value that is no JSON costs its own row, not those behind it in the line.
+TEST(Json, ARowThatIsNoJsonLeavesTheOthersOfItsLine) {
+  const auto row = [](const char* avg) {
+    return std::string(R"({"build_commit":"a","gpu_info":"}{","n_prompt":512,"n_gen":0,"avg_ts":)") + avg +
+           R"(,"note":"[}","samples_ns":[100000000]})";
+  };
+  for (const char* bad : {"nan", "-nan", "inf", "NaN", "1.2.3", "{\"a\":}"}) {
+    SCOPED_TRACE(bad);
+    const RowList list = read("[" + row("5120") + "," + row(bad) + "," + row("5120") + "," + row("5120") + "]\n");
+    EXPECT_THAT(list.rows, SizeIs(3));
+    EXPECT_THAT(list.quarantined, SizeIs(1));
+    EXPECT_THAT(list.notes, IsEmpty());
+  }
+  // A row that was cut, with the next one behind it in the same line.
+  const RowList list = read(R"({"build_commit":"a","n_prompt":512,"n_g)" + row("5120") + "\n" + row("5120") + "\n");
+  EXPECT_THAT(list.rows, SizeIs(2));
+  EXPECT_THAT(list.quarantined, SizeIs(1));
+}
+
+TEST(Json, SettingsThatNobodyPrintsAreQuarantined) {
+  const auto with = [](const char* more) {
+    return std::string(R"({"build_commit":"a",)") + more + R"(,"n_prompt":512,"n_gen":0,"avg_ts":10})" + "\n";
+  };
+  EXPECT_EQ(reason(with(R"("n_threads":"eight")")), "impossible n_threads: eight");
+  EXPECT_EQ(reason(with(R"("build_number":1000000000000000000)")), "impossible build_number: 1000000000000000000");
+  EXPECT_EQ(reason(with(R"("n_batch":-5)")), "impossible n_batch: -5");
+  EXPECT_THAT(read(with(R"("n_threads":"8")")).rows, SizeIs(1));
+}
+
+TEST(Json, ATimeThatIsNoneIsLeftOut) {
+  const auto at = [](const std::string& time) {
+    return read(R"({"n_prompt":512,"n_gen":0,"avg_ts":10,"test_time":")" + time + "\"}\n").rows.at(0);
+  };
+  for (const char* time : {"yesterday", "9999-01-01T00:00:00Z", "2025-13-01T00:00:00Z", "2025-01-01T25:00:00Z", "19"}) {
+    EXPECT_EQ(at(time).test_time, "") << time;
+    EXPECT_THAT(at(time).flags, Contains("time not understood")) << time;
+    EXPECT_NE(at(time).result.fields.find(time), std::string::npos);
+  }
+  for (const char* time : {"2025-01-31T23:59:59Z", "2025-01-31 23:59:59", "2025-01-31", "2025-01-31T23:59:59+01:00"}) {
+    EXPECT_EQ(at(time).test_time, time);
+    EXPECT_THAT(at(time).flags, Not(Contains("time not understood"))) << time;
+  }
 }
 
 TEST(Csv, ACutLineIsQuarantined) {

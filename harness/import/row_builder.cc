@@ -50,6 +50,29 @@ std::optional<double> number(const JsonValue& value) {
   return parse_number(value.text);
 }
 
+// "2026-01-31", alone or with a time of day behind it: of some year in which somebody may have measured this.
+bool is_time(std::string_view text) {
+  constexpr std::string_view kDate = "dddd-dd-dd";
+  constexpr std::string_view kTime = "xdd:dd";
+  const auto fits = [](std::string_view part, std::string_view shape) {
+    if (part.size() < shape.size()) return false;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const bool is_digit = part[i] >= '0' && part[i] <= '9';
+      if (shape[i] == 'd' ? !is_digit : shape[i] == 'x' ? part[i] != 'T' && part[i] != ' ' : part[i] != shape[i]) {
+        return false;
+      }
+    }
+    return true;
+  };
+  if (!fits(text, kDate)) return false;
+  const auto two = [&](std::size_t at) { return 10 * (text[at] - '0') + (text[at + 1] - '0'); };
+  const int century = two(0);
+  const int month = two(5);
+  const int day = two(8);
+  if (century != 20 || month < 1 || month > 12 || day < 1 || day > 31) return false;
+  return text.size() == kDate.size() || (fits(text.substr(kDate.size()), kTime) && two(11) < 24 && two(14) < 60);
+}
+
 // Calls take(token) for every element of a flat list of numbers; false if take() is, or if it is no list.
 template <class Take>
 bool for_each_number(const JsonValue& list, const Take& take) {
@@ -299,6 +322,20 @@ std::string RowBuilder::read_counts(ImportedRow& row) const {
   return "";
 }
 
+// Numbers that say what ran. None that llama-bench prints is a word, or larger than this.
+std::string RowBuilder::check_settings() const {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  for (const Field field : {Field::kBuildNumber, Field::kNBatch, Field::kNUbatch, Field::kNThreads}) {
+    const JsonValue* given = find(field);
+    if (given == nullptr) continue;
+    const auto value = integer(*given);
+    if (!value || *value < -1 || *value > kMost) {
+      return fmt::format("impossible {}: {}", info(field).name, shown(*given));
+    }
+  }
+  return "";
+}
+
 std::string RowBuilder::read_texts(ImportedRow& row) {
   std::string commit;
   for (const auto& [field, text] :
@@ -323,6 +360,11 @@ std::string RowBuilder::read_texts(ImportedRow& row) {
     } else {
       text->assign(given->text);
     }
+  }
+  // The field keeps what it says.
+  if (!row.test_time.empty() && !is_time(row.test_time)) {
+    row.test_time.clear();
+    row.flags.emplace_back("time not understood");
   }
   row.result.build.clear();
   if (!commit.empty()) {
@@ -490,6 +532,7 @@ std::string RowBuilder::finish(ImportedRow& row) {
   row.result.median_ts = 0;
   if (!twice_.empty()) return fmt::format("the field \"{}\" stands twice", twice_);
   if (std::string problem = read_counts(row); !problem.empty()) return problem;
+  if (std::string problem = check_settings(); !problem.empty()) return problem;
   if (std::string problem = read_texts(row); !problem.empty()) return problem;
   if (std::string problem = read_averages(row); !problem.empty()) return problem;
   if (std::string problem = read_samples(row); !problem.empty()) return problem;

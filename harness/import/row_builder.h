@@ -50,6 +50,7 @@ class RowBuilder {
   std::optional<Field> known_field(std::string_view name);
 
   std::string read_counts(ImportedRow& row) const;
+  std::string check_settings() const;
   std::string read_texts(ImportedRow& row);
   std::string read_samples(ImportedRow& row);
   std::string check_rates(const ImportedRow& row) const;

@@ -57,7 +57,7 @@ Json rows(std::string_view field) {
           {"sort", {{"field", "place"}, {"op", "min"}}},
           {"axis",
            {{"title", nullptr},
-            {"labelLimit", expr("max(90, containerSize()[0] * (containerSize()[0] < 560 ? 0.55 : 0.4))")},
+            {"labelLimit", expr("max(90, containerSize()[0] * (containerSize()[0] < 560 ? 0.5 : 0.4))")},
             {"ticks", false},
             {"domain", false},
             {"labelPadding", 8}}}};
