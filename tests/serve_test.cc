@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "harness/submit/signature.h"
 #include "harness/submit/upload.h"
 #include "harness/verify/test_bundle.h"
@@ -41,6 +42,25 @@ using server::testing::sealed;
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostMemory = 200'000'000;
+
+// A published store may be of an older capbench, and is nobody's to change.
+TEST(Serve, AnOlderStoreIsReadAndLeftAsItIs) {
+  const Sandbox sandbox;
+  const fs::path store = sandbox.dir / "old.db";
+  fs::copy_file("reports/published/m1-ultra-2026-08/results.db", store);
+  fs::permissions(store, fs::perms::owner_read);
+  const std::string before = *read_file(store);
+  {
+    const Served served(sandbox, {"--read-only"}, store.string());
+    httplib::Client client = client_of(served);
+    const auto page = client.Get("/speedup.html");
+    ASSERT_TRUE(page);
+    EXPECT_EQ(page->status, 200);
+    EXPECT_NE(page->body.find("tinyllama-1.1b"), std::string::npos);
+  }
+  EXPECT_EQ(*read_file(store), before);
+  for (const char* more : {"-wal", "-shm", "-journal"}) EXPECT_FALSE(fs::exists(store.string() + more)) << more;
+}
 
 TEST(Serve, WhatWasAcknowledgedSurvivesKill9) {
   const Sandbox sandbox;

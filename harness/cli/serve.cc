@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "harness/submit/signature.h"
 #include "harness/verify/verdict.h"
 #include "reports/server/server.h"
+#include "schema/older_copy.h"
 
 namespace capbench::cli {
 namespace {
@@ -126,6 +128,19 @@ Result<server::Options> server_options(const ServeOptions& chosen) {
 int serve(const ServeOptions& chosen) {
   auto options = server_options(chosen);
   if (!options) return fail(options.error());
+  std::optional<schema::OlderCopy> copy;
+  if (chosen.read_only) {
+    auto made = schema::copy_if_older(options->db);
+    if (!made) return fail(made.error());
+    if (*made) {
+      tell(
+          fmt::format("capbench serve: {} is of an older version of capbench: a copy of it is served, in which nothing "
+                      "appears that is written to it from now on\n",
+                      options->db.string()));
+      copy.emplace(std::move(**made));
+      options->db = copy->path();
+    }
+  }
   // Before any thread begins, so that all of them leave the signals to it.
   const runner::StopSignal stop;
   auto server = server::Server::start(std::move(*options));
