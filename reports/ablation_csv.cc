@@ -162,16 +162,16 @@ void put_factor(const AblationFactor& factor, Values& values) {
   values["depends_on"] = factor.depends;
   values["why"] = factor.why;
   values["condition"] = factor.condition;
-  if (factor.removing && factor.removing->alone) {
-    const stats::Loss loss = stats::loss_of(*factor.removing->alone);
+  if (const auto* removing = factor.removing ? stats::deciding(*factor.removing) : nullptr; removing != nullptr) {
+    const stats::Loss loss = stats::loss_of(*removing);
     put(values, "removing_costs", loss.value);
     put(values, "removing_low", loss.lo);
     put(values, "removing_high", loss.hi);
   }
-  if (factor.adding && factor.adding->alone) {
-    put(values, "adding_gives", factor.adding->alone->ratio);
-    put(values, "adding_low", factor.adding->alone->lo);
-    put(values, "adding_high", factor.adding->alone->hi);
+  if (const auto* adding = factor.adding ? stats::deciding(*factor.adding) : nullptr; adding != nullptr) {
+    put(values, "adding_gives", adding->ratio);
+    put(values, "adding_low", adding->lo);
+    put(values, "adding_high", adding->hi);
   }
   values["expected"] = factor.expected.verdict;
   values["expected_flags"] = fmt::format("{}", fmt::join(factor.expected.flags, "; "));

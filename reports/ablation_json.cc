@@ -116,8 +116,9 @@ Json effect_json(const std::optional<stats::Effect>& effect) {
 }
 
 Json loss_json(const std::optional<stats::Effect>& removing) {
-  if (!removing || !removing->alone) return nullptr;
-  const stats::Loss loss = stats::loss_of(*removing->alone);
+  const stats::RatioInterval* ratio = removing ? stats::deciding(*removing) : nullptr;
+  if (ratio == nullptr) return nullptr;
+  const stats::Loss loss = stats::loss_of(*ratio);
   return {{"share", loss.value}, {"ci95", interval_json(loss.lo, loss.hi)}};
 }
 

@@ -72,6 +72,41 @@ TEST_F(PaperOfAStore, IsWrittenAndCheckedAgainstIt) {
   EXPECT_EQ(differs.out.find("tinyllama-1-1b-pp512"), std::string::npos) << differs.out;
 }
 
+// A paper is gone on with. What somebody wrote stays, and a figure that somebody changed is found.
+TEST_F(PaperOfAStore, TextsThatWereEditedStayAndAreChecked) {
+  ASSERT_EQ(paper({"--out", out_.string(), "--no-figures"}).exit_status, 0);
+  const std::string tex = *read_file(out_ / "paper.tex");
+  ASSERT_TRUE(replace_file(out_ / "paper.tex", tex + "% mine\n").ok());
+  std::string text = *read_file(out_ / "paper.md");
+  ASSERT_TRUE(replace_file(out_ / "paper.md", "A preface of 3 words.\n\n" + text).ok());
+  EXPECT_EQ(paper({"--check", out_.string()}).exit_status, 0);
+  const auto again = paper({"--out", out_.string(), "--no-figures"});
+  EXPECT_EQ(again.exit_status, 0);
+  EXPECT_THAT(again.err, HasSubstr("paper.tex was changed"));
+  EXPECT_EQ(*read_file(out_ / "paper.tex"), tex + "% mine\n");
+  EXPECT_EQ(*read_file(out_ / "paper.tex.new"), tex);
+  EXPECT_FALSE(fs::exists(out_ / "paper.html.new"));
+  EXPECT_EQ(paper({"--check", out_.string()}).exit_status, 0);
+
+  const std::size_t figure = text.find("4871.99");
+  ASSERT_NE(figure, std::string::npos);
+  text.replace(figure, 4, "4872");
+  ASSERT_TRUE(replace_file(out_ / "paper.md", text).ok());
+  const auto changed = paper({"--check", out_.string()});
+  EXPECT_EQ(changed.exit_status, 1);
+  EXPECT_THAT(changed.out, HasSubstr("paper.md: it does not have the line: |tinyllama-1.1b  |pp512|   4871.99|"));
+}
+
+TEST_F(PaperOfAStore, FilesOfOthersAreNotWrittenOver) {
+  fs::create_directories(out_);
+  ASSERT_TRUE(replace_file(out_ / "paper.tex", "my thesis\n").ok());
+  const auto refused = paper({"--out", out_.string(), "--no-figures"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("paper.tex: is there"));
+  EXPECT_EQ(*read_file(out_ / "paper.tex"), "my thesis\n");
+  EXPECT_FALSE(fs::exists(out_ / "numbers.json"));
+}
+
 // A number's query, typed as it is recorded, prints the number.
 TEST_F(PaperOfAStore, QueriesPrintTheirNumbers) {
   if (!has("jq") || !has("sqlite3")) GTEST_SKIP() << "no jq or no sqlite3 program";

@@ -289,6 +289,11 @@ DesignKind design_kind(const FactorialData& data) {
   return data.factors.size() == 1 ? DesignKind::kBoth : DesignKind::kOther;
 }
 
+const RatioInterval* deciding(const Effect& effect) {
+  if (effect.simultaneous) return &*effect.simultaneous;
+  return effect.alone ? &*effect.alone : nullptr;
+}
+
 Loss loss_of(const RatioInterval& with_over_without) {
   Loss loss;
   loss.value = 1 - 1 / with_over_without.ratio;

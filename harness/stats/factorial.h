@@ -76,6 +76,10 @@ struct Effect {
   std::string problem;               // why there is no number, or what it leaves out: "without cell `...`"
 };
 
+// The ratio with the interval that claims about the effect go by: the simultaneous one where there is one, else its
+// own; nullptr without either.
+const RatioInterval* deciding(const Effect& effect);
+
 // The share of speed lost by removing: 1 - 1/ratio, with its interval turned round.
 struct Loss {
   double value = 0;

@@ -109,8 +109,9 @@ std::string ablation_figure(const AblationReport& report) {
   for (const AblationRow& row : report.rows) {
     for (const AblationFamily& family : row.families) {
       for (const AblationFactor& factor : family.factors) {
-        if (!factor.removing || !factor.removing->alone) continue;
-        const stats::Loss loss = stats::loss_of(*factor.removing->alone);
+        const stats::RatioInterval* ratio = factor.removing ? stats::deciding(*factor.removing) : nullptr;
+        if (ratio == nullptr) continue;
+        const stats::Loss loss = stats::loss_of(*ratio);
         Json entry = {{"panel", panel_of(row, report.rows)},
                       {"factor", shortened(factor.factor.label)},
                       {"cost", 100 * loss.value},

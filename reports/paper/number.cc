@@ -85,7 +85,7 @@ const Number* Numbers::find(std::string_view key) const {
   return found == by_key_.end() ? nullptr : &found->second;
 }
 
-std::string numbers_json(const Numbers& numbers, std::string_view suite) {
+std::string numbers_json(const Numbers& numbers, std::string_view suite, const WrittenFiles& files) {
   OrderedJson entries = OrderedJson::object();
   for (const auto& [key, number] : numbers.all()) {
     OrderedJson results = OrderedJson::array();
@@ -95,7 +95,10 @@ std::string numbers_json(const Numbers& numbers, std::string_view suite) {
                     {"query", valid_utf8(number.query)},
                     {"results", std::move(results)}};
   }
-  const OrderedJson document = {{"kind", kKind}, {"suite", valid_utf8(suite)}, {"numbers", std::move(entries)}};
+  OrderedJson texts = OrderedJson::object();
+  for (const auto& [name, sha256] : files) texts[name] = sha256;
+  const OrderedJson document = {
+      {"kind", kKind}, {"suite", valid_utf8(suite)}, {"files", std::move(texts)}, {"numbers", std::move(entries)}};
   return document.dump(1) + "\n";
 }
 
@@ -113,6 +116,14 @@ Result<RecordedNumbers> parse_numbers(std::string_view text) {
   }
   RecordedNumbers recorded;
   recorded.suite = suite->get<std::string>();
+  // Without it: written by an earlier capbench.
+  if (const auto files = document.find("files"); files != document.end()) {
+    if (!files->is_object()) return malformed("has another \"files\" than an object");
+    for (const auto& [name, sha256] : files->items()) {
+      if (!sha256.is_string()) return malformed("has a digest that is no text in \"files\"");
+      recorded.files[name] = sha256.get<std::string>();
+    }
+  }
   for (const auto& [key, entry] : entries->items()) {
     auto number = parse_number(key, entry);
     if (!number) return std::move(number).error();
@@ -132,6 +143,31 @@ std::vector<std::string> differences(const Numbers& recorded, const Numbers& now
     } else if (was.result_ids != is->result_ids) {
       out.push_back(fmt::format("{}: {} as in the paper, but from other results: {} there, {} in the store", key,
                                 printed(was), was.result_ids.size(), is->result_ids.size()));
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> changed_lines(std::string_view written, std::string_view found) {
+  const auto lines_of = [](std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      lines.push_back(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+  };
+  std::map<std::string_view, std::size_t> there;
+  for (const std::string_view line : lines_of(found)) ++there[line];
+  std::vector<std::string> out;
+  for (const std::string_view line : lines_of(written)) {
+    if (line.find_first_of("0123456789") == std::string_view::npos) continue;
+    std::size_t& left = there[line];
+    if (left == 0) {
+      out.emplace_back(line);
+    } else {
+      --left;
     }
   }
   return out;

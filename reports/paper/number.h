@@ -36,12 +36,16 @@ class Numbers {
   std::map<std::string, Number, std::less<>> by_key_;
 };
 
+// SHA-256 of the texts that people may go on with, by file name, as they were written.
+using WrittenFiles = std::map<std::string, std::string>;
+
 // numbers.json: described by reports/json/paper-numbers.schema.json. `suite`: the filter that the paper was made with.
-std::string numbers_json(const Numbers& numbers, std::string_view suite);
+std::string numbers_json(const Numbers& numbers, std::string_view suite, const WrittenFiles& files);
 
 struct RecordedNumbers {
   std::string suite;  // the filter; empty: every suite of the store
   Numbers numbers;
+  WrittenFiles files;
 };
 
 // Untrusted text. Anything but what numbers_json writes is an error that names what is wrong.
@@ -50,6 +54,9 @@ Result<RecordedNumbers> parse_numbers(std::string_view text);
 // What of the recorded numbers the store does not give any more, a sentence each, by key: it is gone, it has another
 // value, or it follows from other results. Numbers that are new are no difference.
 std::vector<std::string> differences(const Numbers& recorded, const Numbers& now);
+
+// The lines with figures of `written` that `found` does not have: somebody changed a number, or a sentence around it.
+std::vector<std::string> changed_lines(std::string_view written, std::string_view found);
 
 }  // namespace capbench::reports::paper
 

@@ -22,7 +22,7 @@ Numbers some_numbers() {
 }
 
 TEST(Numbers, ComeBackFromTheirJson) {
-  const std::string text = numbers_json(some_numbers(), "quick");
+  const std::string text = numbers_json(some_numbers(), "quick", {{"paper.md", "0123"}});
   testing::expect_keeps_to_schema(text, "reports/json/paper-numbers.schema.json");
   const auto read = parse_numbers(text);
   ASSERT_TRUE(read.ok()) << to_string(read.error());

@@ -114,7 +114,8 @@ TEST(Paper, HostileNamesStayText) {
   for (const Figure& figure : figures_of(paper)) {
     EXPECT_FALSE(nlohmann::json::parse(figure.specification, nullptr, false).is_discarded());
   }
-  EXPECT_FALSE(nlohmann::json::parse(numbers_json(paper.numbers, testing::kHostile), nullptr, false).is_discarded());
+  EXPECT_FALSE(
+      nlohmann::json::parse(numbers_json(paper.numbers, testing::kHostile, {}), nullptr, false).is_discarded());
 }
 
 TEST(Paper, WithoutTrialsItStillReads) {

@@ -80,8 +80,9 @@ Block figure_block(std::string name, std::string caption, std::string specificat
 Line loss_line(Composer& composer, const AblationRow& row, std::size_t family_at, std::size_t factor_at) {
   const AblationFamily& family = row.families[family_at];
   const AblationFactor& factor = family.factors[factor_at];
-  if (!factor.removing || !factor.removing->alone) return words(kDash);
-  const stats::Loss loss = stats::loss_of(*factor.removing->alone);
+  const stats::RatioInterval* ratio = factor.removing ? stats::deciding(*factor.removing) : nullptr;
+  if (ratio == nullptr) return words(kDash);
+  const stats::Loss loss = stats::loss_of(*ratio);
   std::set<std::string> arms;
   for (const std::size_t cell : {factor.removing->numerator, factor.removing->denominator}) {
     if (cell < family.levels.cells.size()) arms.insert(row.arms.at(family.levels.cells[cell].arm).name);
@@ -175,9 +176,8 @@ PaperSection ablation_section(Composer& composer) {
   PaperTable factors;
   factors.label = "tab:ablation";
   factors.caption = words(
-      "What leaving each factor out of everything unlocked costs, in percent of speed, whether the speed depends on "
-      "it, "
-      "and what the application's source lets one expect.");
+      "What leaving each factor out of everything unlocked costs, in percent of speed, with the interval that decides "
+      "whether the speed depends on it, and what the application's source lets one expect.");
   factors.headers = {"model", "test", "factor", "removing costs, %", "depends on", "expected"};
   factors.right = {false, false, false, true, false, false};
   for (const AblationRow& row : composer.ablation().rows) {
@@ -212,7 +212,9 @@ PaperSection ablation_section(Composer& composer) {
   section.blocks.push_back(table(std::move(factors)));
   if (std::string figure = ablation_figure(composer.ablation()); !figure.empty()) {
     section.blocks.push_back(figure_block(
-        "ablation", "What removing each factor from everything unlocked costs; the dashed line is the margin.",
+        "ablation",
+        "What removing each factor from everything unlocked costs, with the intervals that decide; the dashed line is "
+        "the margin.",
         std::move(figure)));
   }
   return section;

@@ -29,10 +29,10 @@ std::string model_name(const Subject& row) {
 struct Place {
   std::string machine;
   std::string device;
-  std::string build;
   std::string guest;
+  std::set<std::string> builds;
   std::set<std::string> models;
-  std::string measured;
+  std::set<std::string> measured;
 };
 
 std::vector<Place> places_of(const SpeedupReport& report) {
@@ -40,15 +40,14 @@ std::vector<Place> places_of(const SpeedupReport& report) {
   for (const SpeedupRow& row : report.rows) {
     const std::string machine = row.machine + (row.machine_is_virtual ? " (itself virtual)" : "");
     const std::string guest = row.guest.empty() ? "none" : row.guest == "vm" ? "VM" : row.guest;
-    const std::string build = row.build.empty() ? "unknown" : row.build;
     const std::string device = row.device.empty() ? "unknown" : row.device;
     auto found = std::find_if(places.begin(), places.end(), [&](const Place& place) {
-      return place.machine == machine && place.device == device && place.build == build && place.guest == guest;
+      return place.machine == machine && place.device == device && place.guest == guest;
     });
-    if (found == places.end()) {
-      found = places.insert(found, {machine, device, build, guest, {}, measured_text({&row})});
-    }
+    if (found == places.end()) found = places.insert(found, {machine, device, guest, {}, {}, {}});
+    found->builds.insert(row.build.empty() ? "unknown" : row.build);
     found->models.insert(model_name(row));
+    found->measured.insert(measured_text({&row}));
   }
   return places;
 }
@@ -85,11 +84,13 @@ PaperSection setup_section(Composer& composer) {
   std::set<std::string> about;
   bool stand_in = false;
   bool vm = false;
+  bool imported = false;
   for (const SpeedupRow& row : composer.speedup().rows) {
     suites.insert(row.suite);
     if (!row.suite_description.empty()) about.insert(row.suite_description);
     stand_in = stand_in || row.guest == "stand-in";
     vm = vm || row.guest == "vm";
+    imported = imported || row.imported;
   }
   section.blocks.push_back(paragraph(
       Words()
@@ -117,15 +118,18 @@ PaperSection setup_section(Composer& composer) {
            : "; stock is the same machine made to answer as a conservative guest would, by a stand-in guest below the "
              "shim, since no VM took part; unlocked is that with a capability shim";
   }
-  section.blocks.push_back(paragraph(words(modes + ". The program, its files and its arguments are the same in all.")));
+  modes += ". The program, its files and its arguments are the same in all";
+  if (imported) modes += "; of imported results that is their source's word";
+  section.blocks.push_back(paragraph(words(modes + ".")));
   PaperTable machines;
   machines.label = "tab:setup";
   machines.caption = words("Where the results were measured.");
   machines.headers = {"machine", "device", "build", "guest", "models", "measured"};
   machines.right.assign(machines.headers.size(), false);
   for (const Place& place : places_of(composer.speedup())) {
-    machines.rows.push_back({words(place.machine), words(place.device), words(place.build), words(place.guest),
-                             words(in_english(place.models)), words(place.measured)});
+    machines.rows.push_back({words(place.machine), words(place.device), words(in_english(place.builds)),
+                             words(place.guest), words(in_english(place.models)),
+                             words(fmt::format("{}", fmt::join(place.measured, "; ")))});
   }
   section.blocks.push_back(table(std::move(machines)));
   return section;
@@ -147,12 +151,27 @@ PaperSection method_section(Composer& composer) {
     }
   }
   PaperSection section = {"Method", false, {}};
-  section.blocks.push_back(paragraph(words(
-      "Trials run in blocks: each block holds one trial of every arm, in random order from a recorded seed, strictly "
-      "one "
-      "at a time on each machine. The raw output of every trial is kept before it is read, with the digests of the "
-      "program, every library it mapped, the model and the shim. Samples are the program's own nanoseconds; speeds are "
-      "tokens over time.")));
+  const auto& rows = composer.speedup().rows;
+  const auto is_imported = [](const SpeedupRow& row) { return row.imported; };
+  const bool none_imported = std::none_of(rows.begin(), rows.end(), is_imported);
+  if (!none_imported) {
+    const bool all = std::all_of(rows.begin(), rows.end(), is_imported);
+    section.blocks.push_back(paragraph(
+        words(std::string(all ? "The results" : "Some of the results") +
+              " were measured without capbench and imported: in which order their arms ran, what else the machine did "
+              "and which files were loaded is known as far as their source says it. Speeds are tokens over the times, "
+              "or the rates, that the source gives for each sample." +
+              (all ? "" : " The others ran as follows."))));
+  }
+  const bool some_measured = !std::all_of(rows.begin(), rows.end(), is_imported);
+  if (some_measured)
+    section.blocks.push_back(paragraph(words(
+        "Trials run in blocks: each block holds one trial of every arm, in random order from a recorded seed, strictly "
+        "one "
+        "at a time on each machine. The raw output of every trial is kept before it is read, with the digests of the "
+        "program, every library it mapped, the model and the shim. Samples are the program's own nanoseconds; speeds "
+        "are "
+        "tokens over time.")));
   if (!medians.empty()) {
     section.blocks.push_back(paragraph(words(fmt::format(
         "The speed of an arm is the {}. A comparison of two arms is the {}. Intervals are at 95 % unless they are a "
