@@ -5,7 +5,6 @@
 #include <set>
 #include <sstream>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/file.h"
