@@ -201,6 +201,22 @@ TEST_F(Made, WhetherABuildNeedsASystemLibraryIsAMatterOfTheBuild) {
   EXPECT_EQ(newest->points.size(), 1U);
 }
 
+// One trial a build tells nothing of two builds; a series of them shows its level.
+TEST_F(Made, ASeriesOfSingleTrialsIsComparedByItsLevel) {
+  for (std::int64_t number = 100; number < 111; ++number) add({.number = number, .trials = 1});
+  EXPECT_EQ(check("previous").compared, 0U);
+  add({.number = 111, .trials = 1});
+  const CheckReport steady = check("previous");
+  EXPECT_EQ(steady.compared, 1U);
+  EXPECT_EQ(steady.series[0].standing, Standing::kCannotTell);
+  EXPECT_THAT(steady.series[0].why, HasSubstr("No change of level since"));
+  EXPECT_THAT(check_markdown(steady), HasSubstr("# Nothing new is slower than at previous"));
+  for (std::int64_t number = 112; number < 120; ++number) add({.number = number, .speed = 850, .trials = 1});
+  EXPECT_TRUE(check("105").finding);
+  EXPECT_FALSE(check("115").finding);
+  EXPECT_EQ(check("115").compared, 1U);
+}
+
 // What was measured without capbench brings no files. Its builds are then what it printed.
 TEST_F(Made, BuildsWhoseFilesAreUnknownAreToldByWhatTheyPrinted) {
   for (const std::int64_t number : {100, 101, 102}) {

@@ -85,6 +85,13 @@ Pair pair_of(const std::vector<const Series*>& settings, const std::string& revi
   return pair;
 }
 
+// Fewer points have too few orders for a change of level to be told from chance (change_points.h).
+constexpr std::size_t kFewestForLevels = 12;
+
+bool has_levels(const Pair& pair) {
+  return pair.series != nullptr && pair.series->points.size() >= kFewestForLevels;
+}
+
 bool has_trials(const Pair& pair) {
   return pair.series != nullptr && pair.out.baseline_trials >= kFewestTrials && pair.out.newest_trials >= kFewestTrials;
 }
@@ -237,8 +244,9 @@ Result<CheckReport> check_history(const std::vector<Series>& history, Axis axis,
     CheckedSeries& out = pair.out;
     if (pair.series == nullptr) continue;
     if (!has_trials(pair)) {
-      out.why = fmt::format("too few trials: {} at the baseline, {} now; {} each are needed", out.baseline_trials,
-                            out.newest_trials, kFewestTrials);
+      out.why = fmt::format("too few trials: {} at the baseline, {} now; {} each are needed{}", out.baseline_trials,
+                            out.newest_trials, kFewestTrials,
+                            has_levels(pair) ? ". No change of level since the baseline" : "");
     }
     if (out.standing == Standing::kCannotTell) judge_by_levels(pair);
     if (out.standing != Standing::kSlower) continue;
@@ -250,7 +258,7 @@ Result<CheckReport> check_history(const std::vector<Series>& history, Axis axis,
     report.finding = report.finding || out.counts;
   }
   for (Pair& pair : pairs) {
-    if (pair.out.ratio) ++report.compared;
+    if (pair.out.ratio || has_levels(pair)) ++report.compared;
     report.series.push_back(std::move(pair.out));
   }
   std::sort(report.series.begin(), report.series.end(), [](const CheckedSeries& a, const CheckedSeries& b) {

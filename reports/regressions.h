@@ -56,7 +56,7 @@ struct CheckReport {
   std::string baseline;               // as asked for
   std::vector<CheckedSeries> series;  // slower ones first, the most first; then by key
   std::size_t asked = 0;              // series whose intervals hold together
-  std::size_t compared = 0;           // series of which a ratio is known, those among them
+  std::size_t compared = 0;           // series of which something could be said, those among them
   bool finding = false;               // some series counts
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "harness/import/reading.h"
 #include "harness/import/store/row_stream.h"
 #include "harness/import/store/rows_to_trials.h"
@@ -28,6 +29,7 @@ Status put_batch(schema::ImportWriter& writer, RowsToTrials& trials, const std::
   }
   for (ImportedRow& row : batch.rows) {
     if (row.mean_only()) ++outcome.means;
+    if (std::find(row.flags.begin(), row.flags.end(), "time not understood") != row.flags.end()) ++outcome.odd_times;
     if (auto status = trials.take(row); !status) return status;
   }
   for (QuarantinedRow& row : batch.quarantined) {
@@ -181,6 +183,10 @@ Result<Outcome> FileAhead::State::put_into(schema::Store& store, const std::stri
   }
   outcome.kind = imported->kind;
   outcome.rows = imported->rows;
+  if (outcome.odd_times > 0) {
+    outcome.notes.push_back(
+        fmt::format("{} of a time of measurement that is none, which is left out", counted(outcome.odd_times, "row")));
+  }
   source.kind = imported->kind;
   source.notes = outcome.notes;
   if (!reading.empty()) source.notes.insert(source.notes.begin(), reading);

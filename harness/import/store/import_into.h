@@ -17,13 +17,14 @@
 namespace capbench::imports {
 
 struct Outcome {
-  std::string kind;         // "llama-bench-jsonl", ..., "capbench-store"
-  std::string sha256;       // of the file; empty for a store
-  bool is_known = false;    // the store had this very file already
-  std::uint64_t rows = 0;   // that were found
-  std::uint64_t means = 0;  // of them, those without samples
-  std::int64_t added = 0;   // trials
-  std::int64_t known = 0;   // trials that were there already
+  std::string kind;             // "llama-bench-jsonl", ..., "capbench-store"
+  std::string sha256;           // of the file; empty for a store
+  bool is_known = false;        // the store had this very file already
+  std::uint64_t rows = 0;       // that were found
+  std::uint64_t odd_times = 0;  // of them, those whose time is none
+  std::uint64_t means = 0;      // of them, those without samples
+  std::int64_t added = 0;       // trials
+  std::int64_t known = 0;       // trials that were there already
   std::uint64_t quarantined = 0;
   std::vector<QuarantinedRow> quarantine;  // the first of them, at most kMostShown
   std::vector<std::string> notes;

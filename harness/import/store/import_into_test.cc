@@ -162,6 +162,15 @@ TEST_F(ImportInto, QuarantinedRowsAreToldEveryTime) {
   EXPECT_TRUE(results.check_integrity().ok());
 }
 
+TEST_F(ImportInto, TimesThatAreNoneAreTold) {
+  std::string text = row("pp512", "[1000000000]");
+  text.replace(text.find("2026-01-01T00:00:00Z"), 20, "yesterday");
+  schema::Store results = store();
+  const Outcome outcome = must(import_file_into(results, write("a.jsonl", text), {}, "1"));
+  EXPECT_EQ(outcome.added, 1);
+  EXPECT_EQ(outcome.notes, std::vector<std::string>{"1 row of a time of measurement that is none, which is left out"});
+}
+
 TEST_F(ImportInto, ColumnsThatAreNotThereAreNamed) {
   const fs::path file = write("own.csv", "Test,tok/s\npp512,10.5\n");
   for (const char* mapping : {"test=Nope;avg_ts=tok/s", "test=Test;avg_ts=tok/s;model_filename=Nope"}) {
