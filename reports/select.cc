@@ -50,11 +50,21 @@ std::map<RowKey, const ResultRecord*> results_by_key(const TrialView& view) {
   return out;
 }
 
+// A trial whose source states means alone. Those say of which build and tests they are.
+bool has_only_means(const TrialView& view) {
+  return view.trial.status == "ok" && view.trial.results.empty() && !view.trial.stated.empty();
+}
+
 // Whether a trial without this row's result should have had it: what it does not know of its build does not speak
 // against it. A trial that is ok and has other results measured something else.
 bool could_be_of(const TrialView& view, const RowKey& key) {
   if (!view.executable_sha256.empty() && view.executable_sha256 != key.executable_sha256) return false;
   const auto& results = view.trial.results;
+  if (has_only_means(view)) {
+    return std::any_of(view.trial.stated.begin(), view.trial.stated.end(), [&](const auto& stated) {
+      return stated.build == key.build && (key.test.empty() || stated.test == key.test);
+    });
+  }
   if (view.trial.status == "ok" && !results.empty()) return false;
   return results.empty() || std::any_of(results.begin(), results.end(),
                                         [&](const ResultRecord& result) { return result.build == key.build; });
@@ -138,6 +148,7 @@ std::set<RowKey> keys_of(const std::vector<const TrialView*>& views) {
       if (!view->executable_sha256.empty() != knows_executable || has_place(*view, keys)) continue;
       RowKey key = base_key(*view);
       key.executable_sha256 = view->executable_sha256;
+      if (has_only_means(*view)) key.build = view->trial.stated.front().build;
       keys.insert(key);
     }
   }

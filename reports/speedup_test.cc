@@ -306,6 +306,44 @@ TEST(Speedup, WhereNothingRanThereStillIsARow) {
   for (const ModeSummary& summary : row.modes) EXPECT_FALSE(summary.stats.has_value());
 }
 
+// A mean is of the build and the tests that its source states, and says nothing of others.
+TEST(Speedup, ATrialOfMeansStandsWhereItBelongs) {
+  const auto means_of = [](TrialView view, const std::string& build) {
+    schema::StatedResultRecord stated;
+    stated.test = view.trial.results.at(0).test;
+    stated.build = build;
+    stated.mean_ts = 25.125;
+    stated.stddev_ts = 0.25;
+    view.trial.results.clear();
+    view.trial.stated = {stated};
+    view.executable_sha256.clear();
+    return view;
+  };
+  const auto lone = [] {
+    TrialView view = arm("stock", 100, 1).at(0);
+    view.trial.block = 7;
+    view.trial.id = "lone";
+    return view;
+  };
+  std::vector<TrialView> trials = three_modes(3);
+  const std::string build = trials[0].trial.results.at(0).build;
+  trials.push_back(means_of(lone(), build));
+  const SpeedupRow row = only_row(trials);
+  ASSERT_EQ(row.not_ok.size(), 1U);
+  EXPECT_EQ(row.not_ok[0].status, kMeanOnly);
+  EXPECT_EQ(row.not_ok[0].reason, row.test + " 25.12 \xC2\xB1 0.25 tokens/s");
+  EXPECT_THAT(row.flags, Contains("mean only"));
+  EXPECT_THAT(row.flags, Not(Contains("trials-not-ok")));
+
+  trials.back() = means_of(lone(), "another build");
+  const SpeedupReport report = build_speedup(trials);
+  ASSERT_EQ(report.rows.size(), 2U);
+  for (const SpeedupRow& one : report.rows) {
+    EXPECT_EQ(one.not_ok.size(), one.test.empty() ? 1U : 0U);
+    EXPECT_EQ(one.build, one.test.empty() ? "another build" : build);
+  }
+}
+
 TEST(Speedup, MissingModesStayMissing) {
   auto trials = arm("stock", 100, 8);
   append(trials, arm("unlocked", 900, 8));

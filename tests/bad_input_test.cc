@@ -84,7 +84,7 @@ TEST_F(BadInput, MissingSuite) {
 
 TEST_F(BadInput, NothingToImport) {
   const auto import = [&](const fs::path& path) { return sandbox_.capbench({"import", path.string(), "--db", db_}); };
-  const auto expect = [](const CommandResult& result, const std::string& part) {
+  const auto expect = [&](const CommandResult& result, const std::string& part) {
     EXPECT_EQ(result.exit_status, 2) << result.err;
     EXPECT_EQ(result.out, "");
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;

@@ -19,6 +19,7 @@
 #include "harness/import/evidence/evidence.h"
 #include "harness/import/evidence/put_evidence.h"
 #include "harness/import/store/import_into.h"
+#include "harness/import/store/spool.h"
 #include "harness/runner/version.h"
 #include "schema/address.h"
 #include "schema/bundle/bundle.h"
@@ -126,6 +127,9 @@ int import_one(schema::Store& store, const std::string& path, const imports::Imp
                std::optional<imports::FileAhead> ahead = {}) {
   const std::string version(runner::kVersion);
   const PathKind kind = kind_of(path);
+  if (!ahead && path != "-" && kind == PathKind::kFile && imports::is_read_once(path)) {
+    tell(fmt::format("{}: a pipe: reading it until its writer ends\n", path));
+  }
   if (!ahead && kind == PathKind::kBundle) {
     const auto outcome = ingest_file(store, path, "");
     if (!outcome) return fail(outcome.error());
