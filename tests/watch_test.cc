@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "schema/identity.h"
 #include "schema/store.h"
 #include "tests/support/command.h"
 #include "tests/support/suites.h"
@@ -106,6 +107,29 @@ TEST_F(Watching, GoesOnAfterAKillInTheMiddle) {
   EXPECT_EQ(rest.exit_status, 0) << rest.err;
   EXPECT_EQ(trials(), 10U);
   EXPECT_FALSE(comment(102).empty());
+}
+
+// Killed after a build's run began and before its first trial: the run is of no build yet, and those before it are not
+// measured again in it.
+TEST_F(Watching, ARunWithoutTrialsIsNotTakenForAnotherBuilds) {
+  add_build(101, 10);
+  ASSERT_EQ(watch().exit_status, 0);
+  ASSERT_EQ(trials(), 5U);
+  {
+    auto store = schema::Store::open(db_, schema::OpenMode::kCreate);
+    ASSERT_TRUE(store.ok());
+    schema::RunRecord run = store->runs("")->at(0);
+    run.started_at = "2199-01-01T00:00:00.000Z";
+    run.state = "running";
+    run.id = schema::run_id(run);
+    ASSERT_TRUE(store->put_run(run).ok());
+  }
+  EXPECT_EQ(watch().exit_status, 0);
+  EXPECT_EQ(trials(), 5U);
+  add_build(102, 10);
+  EXPECT_EQ(watch().exit_status, 0);
+  EXPECT_EQ(trials(), 10U);
+  EXPECT_EQ(schema::Store::open(db_, schema::OpenMode::kReadOnly)->runs("")->size(), 2U);
 }
 
 TEST_F(Watching, ASecondOneBesideItDoesNothing) {

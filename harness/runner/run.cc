@@ -66,7 +66,7 @@ class Run {
 
  private:
   Status choose_run();
-  Result<bool> may_go_on_with(const schema::RunRecord& run);
+  Result<bool> may_go_on_with(const schema::RunRecord& run, bool of_the_program);
   bool has_another_program(const std::vector<schema::TrialView>& trials) const;
   Status adopt(const schema::RunRecord& run);
   Status check_same_inputs(const std::vector<schema::TrialView>& earlier);
@@ -155,13 +155,16 @@ Status Run::choose_run() {
   if (options_.resume) {
     auto runs = context_.journal.runs(suite_id);
     if (!runs) return std::move(runs).error();
-    for (const schema::RunRecord& run : *runs) {
-      if (run.machine_id != machine) continue;
-      auto ours = may_go_on_with(run);
-      if (!ours) return std::move(ours).error();
-      if (!*ours) continue;
-      if (auto s = adopt(run); !s) return s;
-      break;
+    // A run that was cut short before its first trial is of no program yet: another one may have what is looked for.
+    for (const bool of_the_program : {true, false}) {
+      if (of_the_program && !options_.same_program_only) continue;
+      for (const schema::RunRecord& run : *runs) {
+        if (run.machine_id != machine || !run_.id.empty()) continue;
+        auto ours = may_go_on_with(run, of_the_program);
+        if (!ours) return std::move(ours).error();
+        if (!*ours) continue;
+        if (auto s = adopt(run); !s) return s;
+      }
     }
     if (run_.id.empty()) {
       context_.progress.message(
@@ -182,12 +185,14 @@ Status Run::choose_run() {
 }
 
 // A shard goes on with a run that holds nothing of another shard, and a whole run with any; and, if so asked, only with
-// one of the same programs.
-Result<bool> Run::may_go_on_with(const schema::RunRecord& run) {
+// one of the same programs. `of_the_program`: one that has a trial of them.
+Result<bool> Run::may_go_on_with(const schema::RunRecord& run, bool of_the_program) {
   if (options_.shard.is_whole() && !options_.same_program_only) return true;
   auto trials = context_.journal.trials(run.id);
   if (!trials) return std::move(trials).error();
   if (options_.same_program_only && has_another_program(*trials)) return false;
+  const auto knows_program = [](const schema::TrialView& view) { return !view.executable_sha256.empty(); };
+  if (of_the_program && std::none_of(trials->begin(), trials->end(), knows_program)) return false;
   if (options_.shard.is_whole()) return true;
   std::vector<suite::PlannedTrial> plan = suite::make_plan(context_.suite, run.seed).trials;
   suite::keep_shard(context_.suite, options_.shard, plan);
