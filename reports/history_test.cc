@@ -263,6 +263,7 @@ TEST_F(Made, CheckSaysWhatHowMuchAndSinceWhen) {
   EXPECT_THAT(comment, ContainsRegex("-1[12]\\.[0-9] %"));
   EXPECT_THAT(comment, HasSubstr("last good abc0065"));
   EXPECT_FALSE(check("previous").finding);
+  EXPECT_EQ(check("103").compared, 3U);  // it is the newest itself
   testing::expect_keeps_to_schema(check_json(check("100")), "reports/json/check.schema.json");
   testing::expect_keeps_to_schema(check_json(check("previous")), "reports/json/check.schema.json");
 }

@@ -45,6 +45,7 @@ std::string joined(const std::vector<std::string>& list, std::size_t most) {
 // What is known of one key, before the intervals.
 struct Pair {
   const Series* series = nullptr;
+  bool is_newest = false;  // the baseline is: nothing can be slower than itself
   std::size_t baseline = 0;
   CheckedSeries out;
 };
@@ -77,6 +78,7 @@ Pair pair_of(const std::vector<const Series*>& settings, const std::string& revi
   pair.out.baseline_trials = base.n_trials;
   pair.out.baseline_ts = base.median_ts;
   if (*found + 1 == newest.points.size()) {
+    pair.is_newest = true;
     pair.out.why = "nothing newer than the baseline was measured";
     return pair;
   }
@@ -258,7 +260,7 @@ Result<CheckReport> check_history(const std::vector<Series>& history, Axis axis,
     report.finding = report.finding || out.counts;
   }
   for (Pair& pair : pairs) {
-    if (pair.out.ratio || has_levels(pair)) ++report.compared;
+    if (pair.out.ratio || has_levels(pair) || pair.is_newest) ++report.compared;
     report.series.push_back(std::move(pair.out));
   }
   std::sort(report.series.begin(), report.series.end(), [](const CheckedSeries& a, const CheckedSeries& b) {
