@@ -72,28 +72,43 @@ std::string words(const Site& site, std::string_view json) {
   return redacted(site, text);
 }
 
-// Means, where the source gives no more.
-Result<std::string> stated_section(schema::Database& database, const std::string& id) {
-  auto statement = database.prepare(kStated);
+// The rows that a query of one trial gives, each made by `row`.
+Result<std::vector<TableRow>> rows_of(schema::Database& database, std::string_view query, const std::string& id,
+                                      TableRow (*row)(const schema::Statement& statement)) {
+  auto statement = database.prepare(query);
   if (!statement) return std::move(statement).error();
   statement->bind(std::string_view(id));
   std::vector<TableRow> rows;
   for (;;) {
-    const Result<bool> row = statement->step();
-    if (!row) return row.error();
-    if (!*row) break;
-    const auto or_dash = [&](int column, std::string text) {
-      return statement->is_null(column) ? std::string("\xE2\x80\x93") : std::move(text);
-    };
-    const std::string device(statement->bytes(5).empty() ? statement->bytes(6) : statement->bytes(5));
-    rows.push_back({{esc(statement->bytes(0))},
-                    {number(statement->real(2)), fmt::format("{}", statement->real(2)), "key"},
-                    {or_dash(3, number(statement->real(3)))},
-                    {or_dash(4, std::to_string(statement->integer(4)))},
-                    {esc(device)},
-                    {esc(statement->bytes(1))}});
+    const Result<bool> is_there = statement->step();
+    if (!is_there) return is_there.error();
+    if (!*is_there) return rows;
+    rows.push_back(row(*statement));
   }
-  if (rows.empty()) return std::string("<p>It gave no result.</p>\n");
+}
+
+// The GPU's name, or the CPU's, in two columns.
+std::string device_of(const schema::Statement& statement, int gpu) {
+  return esc(statement.bytes(statement.bytes(gpu).empty() ? gpu + 1 : gpu));
+}
+
+TableRow stated_row(const schema::Statement& statement) {
+  const auto or_dash = [&](int column, std::string text) {
+    return statement.is_null(column) ? std::string("\xE2\x80\x93") : std::move(text);
+  };
+  return {{esc(statement.bytes(0))},
+          {number(statement.real(2)), fmt::format("{}", statement.real(2)), "key"},
+          {or_dash(3, number(statement.real(3)))},
+          {or_dash(4, std::to_string(statement.integer(4)))},
+          {device_of(statement, 5)},
+          {esc(statement.bytes(1))}};
+}
+
+// Means, where the source gives no more.
+Result<std::string> stated_section(schema::Database& database, const std::string& id) {
+  Result<std::vector<TableRow>> rows = rows_of(database, kStated, id, stated_row);
+  if (!rows) return std::move(rows).error();
+  if (rows->empty()) return std::string("<p>It gave no result.</p>\n");
   return table("stated", "What its source states, tokens per second: without samples there is no median",
                {{"Test", "text", ""},
                 {"Mean", "num", "as stated"},
@@ -101,67 +116,58 @@ Result<std::string> stated_section(schema::Database& database, const std::string
                 {"Repetitions", "num", "as stated"},
                 {"Device", "wide", ""},
                 {"Build", "text", ""}},
-               rows);
+               *rows);
+}
+
+TableRow result_row(const schema::Statement& statement) {
+  std::string samples;
+  const auto list = nlohmann::json::parse(statement.bytes(4), nullptr, false);
+  if (list.is_array()) {
+    for (const auto& ns : list) {
+      if (!ns.is_number_integer()) continue;
+      samples += (samples.empty() ? "" : " \xC2\xB7 ") +
+                 number(stats::tokens_per_second(statement.integer(2), ns.get<std::int64_t>()));
+    }
+  }
+  return {{esc(statement.bytes(0))},
+          {number(statement.real(3)), fmt::format("{}", statement.real(3)), "key"},
+          {samples},
+          {device_of(statement, 5)},
+          {esc(statement.bytes(1))}};
 }
 
 Result<std::string> results_section(schema::Database& database, const std::string& id) {
-  auto statement = database.prepare(kResults);
-  if (!statement) return std::move(statement).error();
-  statement->bind(std::string_view(id));
-  std::vector<TableRow> rows;
-  for (;;) {
-    const Result<bool> row = statement->step();
-    if (!row) return row.error();
-    if (!*row) break;
-    std::string samples;
-    const auto list = nlohmann::json::parse(statement->bytes(4), nullptr, false);
-    if (list.is_array()) {
-      for (const auto& ns : list) {
-        if (!ns.is_number_integer()) continue;
-        samples += (samples.empty() ? "" : " \xC2\xB7 ") +
-                   number(stats::tokens_per_second(statement->integer(2), ns.get<std::int64_t>()));
-      }
-    }
-    const std::string device(statement->bytes(5).empty() ? statement->bytes(6) : statement->bytes(5));
-    rows.push_back({{esc(statement->bytes(0))},
-                    {number(statement->real(3)), fmt::format("{}", statement->real(3)), "key"},
-                    {samples},
-                    {esc(device)},
-                    {esc(statement->bytes(1))}});
-  }
-  if (rows.empty()) return stated_section(database, id);
+  Result<std::vector<TableRow>> rows = rows_of(database, kResults, id, result_row);
+  if (!rows) return std::move(rows).error();
+  if (rows->empty()) return stated_section(database, id);
   return table("results", "What it measured, tokens per second",
                {{"Test", "text", ""},
                 {"Median", "num", "of its samples"},
                 {"Samples, in order", "wide", ""},
                 {"Device", "wide", ""},
                 {"Build", "text", ""}},
-               rows);
+               *rows);
+}
+
+TableRow capability_row(const schema::Statement& statement) {
+  const auto text = [&](int column) {
+    return statement.bytes(column).empty() ? std::string("<span class=\"soft\">\xE2\x80\x93</span>")
+                                           : esc(statement.bytes(column));
+  };
+  const bool asked = !statement.bytes(1).empty();
+  return {{esc(statement.bytes(0))},
+          {text(1)},
+          {text(2)},
+          {text(3)},
+          {statement.integer(4) == 0 ? badge("differs", "bad")
+           : asked                   ? badge("agrees", "good")
+                                     : "<span class=\"soft\">not asked for</span>"}};
 }
 
 Result<std::string> capabilities_section(schema::Database& database, const std::string& id) {
-  auto statement = database.prepare(kCapabilities);
-  if (!statement) return std::move(statement).error();
-  statement->bind(std::string_view(id));
-  std::vector<TableRow> rows;
-  for (;;) {
-    const Result<bool> row = statement->step();
-    if (!row) return row.error();
-    if (!*row) break;
-    const auto text = [&](int column) {
-      return statement->bytes(column).empty() ? std::string("<span class=\"soft\">\xE2\x80\x93</span>")
-                                              : esc(statement->bytes(column));
-    };
-    const bool asked = !statement->bytes(1).empty();
-    rows.push_back({{esc(statement->bytes(0))},
-                    {text(1)},
-                    {text(2)},
-                    {text(3)},
-                    {statement->integer(4) == 0 ? badge("differs", "bad")
-                     : asked                    ? badge("agrees", "good")
-                                                : "<span class=\"soft\">not asked for</span>"}});
-  }
-  if (rows.empty()) return std::string();
+  Result<std::vector<TableRow>> rows = rows_of(database, kCapabilities, id, capability_row);
+  if (!rows) return std::move(rows).error();
+  if (rows->empty()) return std::string();
   return "<section aria-labelledby=\"treatment\"><h2 id=\"treatment\">Treatment</h2>\n" +
          table("capabilities", "Capabilities as requested and as observed",
                {{"Capability", "text", ""},
@@ -169,7 +175,7 @@ Result<std::string> capabilities_section(schema::Database& database, const std::
                 {"Observed", "text", ""},
                 {"Seen in", "text", ""},
                 {"As requested", "text", "whether what was seen is what was asked for"}},
-               rows) +
+               *rows) +
          "</section>\n";
 }
 
