@@ -47,6 +47,7 @@ struct ImportWriter::State {
   std::string read_again;                                       // the source that is; empty: none
   std::map<std::string, std::string> restated_suites;           // by the suite that they restate; empty: not here
 
+  Result<bool> forget(const TrialRecord& trial);
   Status take_back(const TrialRecord& trial);
   Result<std::string> restatement_of(const std::string& suite_id);
   Status make_way(const TrialRecord& trial);
@@ -149,7 +150,28 @@ Result<bool> ImportWriter::knows(const TrialRecord& trial) {
   return restated.empty() ? Result<bool>(false) : holds_trial(state_->database, restated);
 }
 
-// One that was set aside counts again, now that it was put again.
+// One that was set aside is put again: what the first reading made of it goes, since a name is made of samples and says
+// nothing of means, builds or devices. Not if a bundle holds it. Whether it went.
+Result<bool> ImportWriter::State::forget(const TrialRecord& trial) {
+  if (read_again.empty() || trial.source_sha256 != read_again) return false;
+  Result<Statement> query = database.prepare(
+      "SELECT 1 FROM trial AS t WHERE t.id = ?1 AND t.status = 'excluded' AND t.reason = 'was ' || "
+      "t.status_before_exclusion || ': ' || ?2 AND NOT EXISTS (SELECT 1 FROM bundle_trial AS b WHERE b.trial_id = "
+      "t.id)");
+  if (!query) return query.error();
+  const Result<bool> goes = query->bind(trial.id).bind(kReadAnotherWay).step();
+  if (!goes || !*goes) return goes;
+  for (const char* statement : {"DELETE FROM result WHERE trial_id = ?", "DELETE FROM stated_result WHERE trial_id = ?",
+                                "DELETE FROM capability WHERE trial_id = ?", "DELETE FROM flag WHERE trial_id = ?",
+                                "DELETE FROM trial WHERE id = ?"}) {
+    Result<Statement> gone = database.prepare(statement);
+    if (!gone) return gone.error();
+    if (Status status = gone->bind(trial.id).run(); !status) return std::move(status).error();
+  }
+  return true;
+}
+
+// One that was set aside and could not be made anew counts again.
 Status ImportWriter::State::take_back(const TrialRecord& trial) {
   if (read_again.empty() || trial.source_sha256 != read_again) return {};
   Result<Statement> update = database.prepare(
@@ -203,14 +225,16 @@ Status ImportWriter::put_trial(const TrialRecord& trial, std::string_view raw_st
                                std::string_view raw_probe) {
   const Result<bool> held = knows(trial);
   if (!held) return held.error();
-  if (*held) {
+  const Result<bool> anew = *held ? state_->forget(trial) : Result<bool>(false);
+  if (!anew) return anew.error();
+  if (*held && !*anew) {
     ++state_->counts.known;
     return state_->take_back(trial);
   }
   const Result<PreparedTrial> prepared = prepare_trial(state_->database, trial, raw_stdout, raw_stderr, raw_probe);
   if (!prepared) return prepared.error();
   if (Status status = insert_trial(state_->database, trial, *prepared); !status) return status;
-  ++state_->counts.added;
+  ++(*anew ? state_->counts.known : state_->counts.added);
   return state_->make_way(trial);
 }
 

@@ -124,6 +124,23 @@ TEST_F(ImportInto, AnotherReadingTakesThePlaceOfTheFirst) {
   EXPECT_TRUE(results.check_integrity().ok());
 }
 
+// The name of a trial is made of its samples, which means have none of.
+TEST_F(ImportInto, AnotherReadingOfMeansAloneGivesThoseMeans) {
+  const fs::path file = write("own.csv", "Test,First,Second,GPU\npp512,10.5,99.5,GPU X\n");
+  schema::Store results = store();
+  for (const auto& [column, mean] : {std::pair("First", 10.5), std::pair("Second", 99.5), std::pair("First", 10.5)}) {
+    ImportOptions options;
+    options.columns = must(parse_column_mapping(std::string("test=Test;avg_ts=") + column));
+    must(import_file_into(results, file, options, "1"));
+    std::vector<double> standing;
+    for (const schema::TrialView& view : must(results.trials({}))) {
+      if (view.trial.status == "ok") standing.push_back(view.trial.stated.at(0).mean_ts);
+    }
+    EXPECT_EQ(standing, std::vector<double>{mean});
+  }
+  EXPECT_TRUE(results.check_integrity().ok());
+}
+
 TEST_F(ImportInto, WhatSomebodyExcludedStaysSoWhenItsFileIsReadAgain) {
   const fs::path file = write("a.jsonl", row("pp512", "[1000000000]") + row("pp512", "[2000000000]"));
   schema::Store results = store();
