@@ -258,7 +258,9 @@ void LlamaBenchReader::State::broken_object(std::size_t at, const JsonScan& scan
     emitter.other_line();
   }
   const std::size_t resumed = resumed_in_line(text, at, wrong);
-  if (is_row && resumed != std::string_view::npos && resumed > at) {
+  // Whatever it is, a row inside it is one.
+  const bool goes_on = resumed != std::string_view::npos && resumed > at;
+  if (goes_on && (is_row || text.substr(resumed).starts_with(kRowBegins))) {
     move_to(resumed);
     is_in_json = true;
     return;

@@ -317,6 +317,19 @@ TEST(Json, ARowThatIsNoJsonLeavesTheOthersOfItsLine) {
   EXPECT_THAT(list.quarantined, SizeIs(1));
 }
 
+// What a killed program left, with whole rows behind it: in lines of their own or not, of a row or of something else.
+TEST(Json, WholeRowsBehindABrokenObjectAreKept) {
+  const std::string row = R"({"build_commit":"a","n_prompt":512,"n_gen":0,"samples_ns":[100000000]})"
+                          "\n";
+  for (const char* broken :
+       {R"({"broken": )", R"({"broken":)", R"({"build_commit": )", R"({"build_commit":"a","n_prompt":)"}) {
+    SCOPED_TRACE(broken);
+    EXPECT_THAT(read(row + broken + "\n" + row + row).rows, SizeIs(3));
+    EXPECT_THAT(read(row + broken + "\n" + row).rows, SizeIs(2));
+    EXPECT_THAT(read(row + broken + row + row).rows, SizeIs(3));
+  }
+}
+
 TEST(Json, SettingsThatNobodyPrintsAreQuarantined) {
   const auto with = [](const char* more) {
     return std::string(R"({"build_commit":"a",)") + more + R"(,"n_prompt":512,"n_gen":0,"avg_ts":10})" + "\n";

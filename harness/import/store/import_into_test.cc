@@ -253,6 +253,21 @@ TEST_F(ImportInto, StoresMergeOnce) {
   EXPECT_TRUE(a.check_integrity().ok());
 }
 
+TEST_F(ImportInto, AnExclusionComesWithTheStoreThatMadeIt) {
+  schema::Store a = store("a.db");
+  must(import_file_into(a, write("a.jsonl", row("pp512", "[1000000000]") + row("pp512", "[2000000000]")), {}, "1"));
+  {
+    schema::Store b = store("b.db");
+    must(import_file_into(b, folder_ / "a.jsonl", {}, "1"));
+    ASSERT_TRUE(b.exclude_trial(must(b.trials({})).at(0).trial.id, "a backup ran").ok());
+  }
+  EXPECT_EQ(must(merge_store_into(a, folder_ / "b.db")).known, 2);
+  const auto trials = must(a.trials({}));
+  EXPECT_EQ(trials.at(0).trial.status, "excluded");
+  EXPECT_EQ(trials.at(0).trial.reason, "was ok: a backup ran");
+  EXPECT_EQ(trials.at(1).trial.status, "ok");
+}
+
 TEST_F(ImportInto, SettingsCountWhereverTheyStandInARow) {
   // As a program prints that sorts names: the settings come behind the measurement.
   const auto sorted = [](int threads, const char* test) {
