@@ -467,12 +467,16 @@ class Reading {
 
   // Of what brought no files that are known, the build is what its results say. A launch's results are of one build.
   void tell_builds() {
+    std::vector<char> has_files;
+    for (const Origin& origin : origins_) {
+      const auto files = files_.find(origin[kClosure]);
+      has_files.push_back(files != files_.end() && files->second.build != 0 ? 1 : 0);
+    }
     for (const Read& read : read_) {
       Launch& launch = m_.launches[read.launch];
+      const bool is_told = launch.origin >= has_files.size();  // by an earlier result of the launch
+      if (is_told || has_files[launch.origin] != 0 || read.build == 0) continue;
       Origin origin = origins_[launch.origin];
-      const auto files = files_.find(origin[kClosure]);
-      const bool has_files = files != files_.end() && files->second.build != 0;
-      if (has_files || origin[kPrintedBuild] != 0 || read.build == 0) continue;
       origin[kPrintedBuild] = read.build;
       launch.origin = number_of(origin);
     }

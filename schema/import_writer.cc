@@ -47,6 +47,7 @@ struct ImportWriter::State {
   std::string read_again;                                       // the source that is; empty: none
   std::map<std::string, std::string> restated_suites;           // by the suite that they restate; empty: not here
 
+  Result<bool> holds_restated(const TrialRecord& trial) const;
   Result<bool> forget(const TrialRecord& trial);
   Status exclude_too(const TrialRecord& trial);
   Status take_back(const TrialRecord& trial);
@@ -146,9 +147,13 @@ Result<bool> ImportWriter::has_trials_of(std::string_view source_sha256) {
 
 Result<bool> ImportWriter::knows(const TrialRecord& trial) {
   const Result<bool> held = holds_trial(state_->database, trial.id);
-  if (!held || *held) return held;
+  return !held || *held ? held : state_->holds_restated(trial);
+}
+
+// Whether the trial restates one that is there.
+Result<bool> ImportWriter::State::holds_restated(const TrialRecord& trial) const {
   const std::string restated = restated_trial(trial);
-  return restated.empty() ? Result<bool>(false) : holds_trial(state_->database, restated);
+  return restated.empty() ? Result<bool>(false) : holds_trial(database, restated);
 }
 
 // One that was set aside is put again: what the first reading made of it goes, since a name is made of samples and says
@@ -179,7 +184,7 @@ Status ImportWriter::State::exclude_too(const TrialRecord& trial) {
       "UPDATE trial SET status = 'excluded', status_before_exclusion = ?, reason = ? WHERE id = ? AND status <> "
       "'excluded'");
   if (!update) return update.error();
-  update->bind(trial.status_before_exclusion).bind(free_text(database, to_utf8(trial.reason))).bind(trial.id);
+  update->bind_or_null(trial.status_before_exclusion).bind(free_text(database, to_utf8(trial.reason))).bind(trial.id);
   return update->run();
 }
 
@@ -276,12 +281,9 @@ Status ImportWriter::put_triage(const TriageRecord& decision) {
 }
 
 Result<Standing> ImportWriter::standing(const TrialRecord& trial) {
-  const std::string restated = restated_trial(trial);
-  if (!restated.empty()) {
-    const Result<bool> held = holds_trial(state_->database, restated);
-    if (!held) return held.error();
-    if (*held) return Standing{true, ""};
-  }
+  const Result<bool> restated = state_->holds_restated(trial);
+  if (!restated) return restated.error();
+  if (*restated) return Standing{true, ""};
   return standing_of(state_->database, trial);
 }
 

@@ -342,16 +342,22 @@ void list_builds(Site& site) {
 // What the page of comparisons opens with: of the environment that was measured last, a pair with series in common.
 void find_first_pair(Site& site) {
   const Model& model = site.model;
-  std::string newest;
+  std::vector<std::pair<std::string, std::string>> order;  // when it was measured last, and the environment
   for (const auto& [environment, builds] : site.builds) {
-    std::map<Texts::Id, std::set<std::uint32_t>> series;
     std::string last;
     for (const std::uint32_t place : model.by_environment.at(environment)) {
-      const Cell& cell = model.cells[place];
-      series[cell.build].insert(cell.series);
-      last = std::max(last, model.text(cell.first_started));
+      last = std::max(last, model.text(model.cells[place].first_started));
     }
-    if (site.first_pair && last <= newest) continue;
+    order.emplace_back(std::move(last), environment);
+  }
+  std::sort(order.rbegin(), order.rend());
+  for (const auto& [last, environment] : order) {
+    const std::vector<Texts::Id>& builds = site.builds.at(environment);
+    if (builds.size() < 2) continue;
+    std::map<Texts::Id, std::set<std::uint32_t>> series;
+    for (const std::uint32_t place : model.by_environment.at(environment)) {
+      series[model.cells[place].build].insert(model.cells[place].series);
+    }
     const auto share = [&](Texts::Id a, Texts::Id b) {
       const std::set<std::uint32_t>& other = series[b];
       return std::any_of(series[a].begin(), series[a].end(), [&](std::uint32_t one) { return other.contains(one); });
@@ -362,8 +368,7 @@ void find_first_pair(Site& site) {
                                        [&](Texts::Id older) { return share(builds[i], older); });
       if (before == builds.end()) continue;
       site.first_pair = Site::FirstPair{environment, *before, builds[i]};
-      newest = last;
-      break;
+      return;
     }
   }
 }

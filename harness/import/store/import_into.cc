@@ -134,6 +134,14 @@ Result<Outcome> FileAhead::State::put_into(schema::Store& store, const std::stri
   outcome.sha256 = *digest;
   const auto known = find_source(store, *digest);
   if (!known) return known.error();
+  const std::string before = known->has_value() ? reading_among((*known)->notes) : "";
+  if (known->has_value()) {
+    if (Status status = tell_quarantine(store, outcome); !status) return std::move(status).error();
+    if (before == reading && outcome.quarantined == 0) {
+      outcome.is_known = true;
+      return outcome;
+    }
+  }
   auto writer = schema::ImportWriter::begin(store, schema::ImportWriter::Rows::kMadeHere);
   if (!writer) return std::move(writer).error();
   std::error_code error;
@@ -141,9 +149,7 @@ Result<Outcome> FileAhead::State::put_into(schema::Store& store, const std::stri
   if (known->has_value()) {
     // The same once more; but another reading of it takes the place of the first, and one that gave nothing but
     // quarantined rows may give more now.
-    if (Status status = tell_quarantine(store, outcome); !status) return std::move(status).error();
-    const std::string before = reading_among((*known)->notes);
-    const Result<bool> gave_trials = outcome.quarantined == 0 ? Result<bool>(true) : writer->has_trials_of(*digest);
+    const Result<bool> gave_trials = writer->has_trials_of(*digest);
     if (!gave_trials) return gave_trials.error();
     if (before == reading && *gave_trials) {
       outcome.is_known = true;
