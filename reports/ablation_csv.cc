@@ -162,13 +162,13 @@ void put_factor(const AblationFactor& factor, Values& values) {
   values["depends_on"] = factor.depends;
   values["why"] = factor.why;
   values["condition"] = factor.condition;
-  if (const auto* removing = factor.removing ? stats::deciding(*factor.removing) : nullptr; removing != nullptr) {
+  if (const auto* removing = stats::deciding(factor.removing); removing != nullptr) {
     const stats::Loss loss = stats::loss_of(*removing);
     put(values, "removing_costs", loss.value);
     put(values, "removing_low", loss.lo);
     put(values, "removing_high", loss.hi);
   }
-  if (const auto* adding = factor.adding ? stats::deciding(*factor.adding) : nullptr; adding != nullptr) {
+  if (const auto* adding = stats::deciding(factor.adding); adding != nullptr) {
     put(values, "adding_gives", adding->ratio);
     put(values, "adding_low", adding->lo);
     put(values, "adding_high", adding->hi);

@@ -112,7 +112,7 @@ Table arms_table(const AblationRow& row) {
 }
 
 Cell loss_cell(const std::optional<stats::Effect>& removing) {
-  const stats::RatioInterval* ratio = removing ? stats::deciding(*removing) : nullptr;
+  const stats::RatioInterval* ratio = stats::deciding(removing);
   if (ratio == nullptr) return nothing();
   const stats::Loss loss = stats::loss_of(*ratio);
   return {fmt::format("{:.1f} %", 100 * loss.value),
@@ -120,7 +120,7 @@ Cell loss_cell(const std::optional<stats::Effect>& removing) {
 }
 
 Cell gain_cell(const std::optional<stats::Effect>& adding) {
-  const stats::RatioInterval* ratio = adding ? stats::deciding(*adding) : nullptr;
+  const stats::RatioInterval* ratio = stats::deciding(adding);
   if (ratio == nullptr) return nothing();
   return {format_number(ratio->ratio) + "x", bracket(ratio->lo, ratio->hi), "", ""};
 }

@@ -116,7 +116,7 @@ Json effect_json(const std::optional<stats::Effect>& effect) {
 }
 
 Json loss_json(const std::optional<stats::Effect>& removing) {
-  const stats::RatioInterval* ratio = removing ? stats::deciding(*removing) : nullptr;
+  const stats::RatioInterval* ratio = stats::deciding(removing);
   if (ratio == nullptr) return nullptr;
   const stats::Loss loss = stats::loss_of(*ratio);
   return {{"share", loss.value}, {"ci95", interval_json(loss.lo, loss.hi)}};

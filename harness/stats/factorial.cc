@@ -289,9 +289,10 @@ DesignKind design_kind(const FactorialData& data) {
   return data.factors.size() == 1 ? DesignKind::kBoth : DesignKind::kOther;
 }
 
-const RatioInterval* deciding(const Effect& effect) {
-  if (effect.simultaneous) return &*effect.simultaneous;
-  return effect.alone ? &*effect.alone : nullptr;
+const RatioInterval* deciding(const std::optional<Effect>& effect) {
+  if (!effect) return nullptr;
+  if (effect->simultaneous) return &*effect->simultaneous;
+  return effect->alone ? &*effect->alone : nullptr;
 }
 
 Loss loss_of(const RatioInterval& with_over_without) {

@@ -77,8 +77,8 @@ struct Effect {
 };
 
 // The ratio with the interval that claims about the effect go by: the simultaneous one where there is one, else its
-// own; nullptr without either.
-const RatioInterval* deciding(const Effect& effect);
+// own; nullptr without either, or without an effect.
+const RatioInterval* deciding(const std::optional<Effect>& effect);
 
 // The share of speed lost by removing: 1 - 1/ratio, with its interval turned round.
 struct Loss {

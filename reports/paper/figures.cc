@@ -109,7 +109,7 @@ std::string ablation_figure(const AblationReport& report) {
   for (const AblationRow& row : report.rows) {
     for (const AblationFamily& family : row.families) {
       for (const AblationFactor& factor : family.factors) {
-        const stats::RatioInterval* ratio = factor.removing ? stats::deciding(*factor.removing) : nullptr;
+        const stats::RatioInterval* ratio = stats::deciding(factor.removing);
         if (ratio == nullptr) continue;
         const stats::Loss loss = stats::loss_of(*ratio);
         Json entry = {{"panel", panel_of(row, report.rows)},

@@ -80,7 +80,7 @@ Block figure_block(std::string name, std::string caption, std::string specificat
 Line loss_line(Composer& composer, const AblationRow& row, std::size_t family_at, std::size_t factor_at) {
   const AblationFamily& family = row.families[family_at];
   const AblationFactor& factor = family.factors[factor_at];
-  const stats::RatioInterval* ratio = factor.removing ? stats::deciding(*factor.removing) : nullptr;
+  const stats::RatioInterval* ratio = stats::deciding(factor.removing);
   if (ratio == nullptr) return words(kDash);
   const stats::Loss loss = stats::loss_of(*ratio);
   std::set<std::string> arms;

@@ -22,10 +22,6 @@ std::optional<Interval> interval_of(const std::optional<double>& lo, const std::
   return Interval{*lo, *hi};
 }
 
-const stats::RatioInterval* deciding_of(const std::optional<stats::Effect>& effect) {
-  return effect ? stats::deciding(*effect) : nullptr;
-}
-
 std::optional<reports::Estimate> speed_of(const AblationArm& arm) {
   if (!arm.numbers.median) return std::nullopt;
   const stats::MedianInterval& median = *arm.numbers.median;
@@ -127,13 +123,13 @@ std::string arms_table(const AblationRow& row, std::size_t index) {
 }
 
 std::string effect_html(const std::optional<stats::Effect>& effect) {
-  const stats::RatioInterval* ratio = deciding_of(effect);
+  const stats::RatioInterval* ratio = stats::deciding(effect);
   if (ratio == nullptr) return "<span class=\"soft\">\xE2\x80\x93</span>";
   return "<span class=\"value\">" + times(ratio->ratio) + "</span> " + range(interval_of(ratio->lo, ratio->hi), true);
 }
 
 std::string effect_sort(const std::optional<stats::Effect>& effect) {
-  const stats::RatioInterval* ratio = deciding_of(effect);
+  const stats::RatioInterval* ratio = stats::deciding(effect);
   return fmt::format("{}", ratio == nullptr ? 0 : ratio->ratio);
 }
 
@@ -170,7 +166,7 @@ std::string forest(const AblationRow& row, const AblationFamily& family, const s
   std::vector<Ratio> ratios;
   for (const AblationFactor& factor : family.factors) {
     const auto add = [&](const std::optional<stats::Effect>& effect, std::string_view group) {
-      const stats::RatioInterval* ratio = deciding_of(effect);
+      const stats::RatioInterval* ratio = stats::deciding(effect);
       if (ratio == nullptr) return;
       ratios.push_back({factor.factor.label, group, ratio->ratio, interval_of(ratio->lo, ratio->hi), ratio->label});
     };
@@ -207,7 +203,7 @@ std::string interactions(const AblationFamily& family, const std::string& id, co
       });
       const std::optional<stats::Effect> effect =
           found == family.interactions.end() ? std::nullopt : std::optional<stats::Effect>(*found);
-      const stats::RatioInterval* ratio = deciding_of(effect);
+      const stats::RatioInterval* ratio = stats::deciding(effect);
       const bool less = ratio != nullptr && ratio->hi && *ratio->hi < 1;
       const bool more = ratio != nullptr && ratio->lo && *ratio->lo > 1;
       row.push_back({effect_html(effect), effect_sort(effect), less ? "less" : more ? "more" : ""});
