@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "schema/insert.h"
 #include "schema/store_state.h"
 
 namespace capbench::schema {
@@ -399,16 +400,13 @@ class Copy {
         "SELECT status_before_exclusion, reason, id FROM trial WHERE rowid > ? AND rowid <= ? AND status = 'excluded'");
     if (!rows) return std::move(rows).error();
     rows->bind(after).bind(until);
-    Result<Statement> update = to_.prepare(
-        "UPDATE trial SET status = 'excluded', status_before_exclusion = ?, reason = ? WHERE id = ? AND status <> "
-        "'excluded'");
-    if (!update) return std::move(update).error();
     for (;;) {
       const Result<bool> row = rows->step();
       if (!row) return row.error();
       if (!*row) return {};
-      update->bind_or_null(rows->bytes(0)).bind(std::string_view(free_text(to_, rows->bytes(1)))).bind(rows->bytes(2));
-      if (Status status = update->run_later(); !status) return status;
+      if (Status status = exclude_as_elsewhere(to_, rows->bytes(2), rows->bytes(0), rows->bytes(1)); !status) {
+        return status;
+      }
     }
   }
 

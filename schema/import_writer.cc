@@ -49,7 +49,6 @@ struct ImportWriter::State {
 
   Result<bool> holds_restated(const TrialRecord& trial) const;
   Result<bool> forget(const TrialRecord& trial);
-  Status exclude_too(const TrialRecord& trial);
   Status take_back(const TrialRecord& trial);
   Result<std::string> restatement_of(const std::string& suite_id);
   Status make_way(const TrialRecord& trial);
@@ -177,17 +176,6 @@ Result<bool> ImportWriter::State::forget(const TrialRecord& trial) {
   return true;
 }
 
-// What another store has excluded is excluded here, for its reason.
-Status ImportWriter::State::exclude_too(const TrialRecord& trial) {
-  if (trial.status != "excluded") return {};
-  Result<Statement> update = database.prepare(
-      "UPDATE trial SET status = 'excluded', status_before_exclusion = ?, reason = ? WHERE id = ? AND status <> "
-      "'excluded'");
-  if (!update) return update.error();
-  update->bind_or_null(trial.status_before_exclusion).bind(free_text(database, to_utf8(trial.reason))).bind(trial.id);
-  return update->run();
-}
-
 // One that was set aside and could not be made anew counts again.
 Status ImportWriter::State::take_back(const TrialRecord& trial) {
   if (read_again.empty() || trial.source_sha256 != read_again) return {};
@@ -246,7 +234,11 @@ Status ImportWriter::put_trial(const TrialRecord& trial, std::string_view raw_st
   if (!anew) return anew.error();
   if (*held && !*anew) {
     ++state_->counts.known;
-    if (Status status = state_->exclude_too(trial); !status) return status;
+    if (trial.status == "excluded") {
+      const Status status =
+          exclude_as_elsewhere(state_->database, trial.id, trial.status_before_exclusion, to_utf8(trial.reason));
+      if (!status) return status;
+    }
     return state_->take_back(trial);
   }
   const Result<PreparedTrial> prepared = prepare_trial(state_->database, trial, raw_stdout, raw_stderr, raw_probe);

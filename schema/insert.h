@@ -66,6 +66,9 @@ Status insert_bundle(Database& database, const BundleRecord& bundle, std::string
 Status insert_bundle_trial(Database& database, std::string_view bundle_id, std::string_view trial_id);
 // The trials of a bundle that no standing one holds become excluded; how many, Database::changes() knows.
 Status exclude_trials_of(Database& database, std::string_view id, const std::string& reason);
+// A trial that another store has excluded, for its reason; excluded already, or not here: nothing changes. `before`:
+// the status that it had there; empty: unknown. Errors may come with the commit only.
+Status exclude_as_elsewhere(Database& database, std::string_view id, std::string_view before, std::string_view reason);
 // As another store did it, then and for that reason. Withdrawn already: nothing changes.
 Status withdraw_as_elsewhere(Database& database, const BundleRecord& bundle);
 

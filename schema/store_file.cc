@@ -27,7 +27,7 @@ Status may_replace(const fs::path& path) {
                       "name another file"};
   if (is_store_file(path)) return refused;
   const std::string name = path.string();
-  for (const std::string_view suffix : {"-wal", "-shm", "-journal"}) {
+  for (const std::string_view suffix : kBesideStore) {
     if (!name.ends_with(suffix) || !is_store_file(name.substr(0, name.size() - suffix.size()))) continue;
     Error journal = refused;
     journal.cause = "belongs to a store of results, which output does not touch";

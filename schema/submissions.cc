@@ -149,6 +149,14 @@ Status exclude_trials_of(Database& database, std::string_view id, const std::str
   return exclude->bind(id).bind(words + reason).bind(words).run();
 }
 
+Status exclude_as_elsewhere(Database& database, std::string_view id, std::string_view before, std::string_view reason) {
+  Result<Statement> update = database.prepare(
+      "UPDATE trial SET status = 'excluded', status_before_exclusion = ?, reason = ? WHERE id = ? AND status <> "
+      "'excluded'");
+  if (!update) return update.error();
+  return update->bind_or_null(before).bind(std::string_view(free_text(database, reason))).bind(id).run_later();
+}
+
 Status withdraw_as_elsewhere(Database& database, const BundleRecord& bundle) {
   Result<Statement> mark =
       database.prepare("UPDATE bundle SET withdrawn_at = ?, why = ? WHERE id = ? AND withdrawn_at IS NULL");

@@ -174,7 +174,8 @@ Status import_folder(schema::Store& store, const fs::path& folder, const std::ve
 // An empty one, made for what then was nothing to import.
 void remove_store(const fs::path& path) {
   std::error_code ignored;
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) fs::remove(path.string() + suffix, ignored);
+  fs::remove(path, ignored);
+  for (const std::string_view suffix : schema::kBesideStore) fs::remove(path.string() + std::string(suffix), ignored);
 }
 
 int import_paths(const Options& options) {

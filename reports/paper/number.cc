@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/lines.h"
 #include "reports/text.h"
 
 namespace capbench::reports::paper {
@@ -149,15 +150,6 @@ std::vector<std::string> differences(const Numbers& recorded, const Numbers& now
 }
 
 std::vector<std::string> changed_lines(std::string_view written, std::string_view found) {
-  const auto lines_of = [](std::string_view text) {
-    std::vector<std::string_view> lines;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      lines.push_back(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return lines;
-  };
   std::map<std::string_view, std::size_t> there;
   for (const std::string_view line : lines_of(found)) ++there[line];
   std::vector<std::string> out;

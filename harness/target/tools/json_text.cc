@@ -7,6 +7,8 @@
 #include <ranges>
 #include <vector>
 
+#include "base/lines.h"
+
 namespace capbench::target {
 namespace {
 
@@ -48,17 +50,6 @@ std::string_view bracketed(std::string_view text) {
 
 bool holds_objects(const json& value) {
   return value.is_array() && std::ranges::all_of(value, [](const json& element) { return element.is_object(); });
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return lines;
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
